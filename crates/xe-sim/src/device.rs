@@ -1,0 +1,1 @@
+//! The simulated device: dispatch of requests to the objects of the xe driver.
