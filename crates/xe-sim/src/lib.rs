@@ -10,5 +10,7 @@
 //! Layers, top to bottom: [`trap`] (notifier, device files, client memory) → [`uapi`] (structs and numbers) →
 //! [`device`] (VM, BO, exec queue, fence) → [`cs`] (command streamer) → [`oracle`] (residency) → [`trace`].
 
+pub mod arena;
 pub mod client;
+pub mod device;
 pub mod trace;

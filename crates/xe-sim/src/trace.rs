@@ -21,17 +21,60 @@ pub struct Record {
 #[serde(tag = "ev", rename_all = "snake_case")]
 pub enum Event {
     /// First line.
-    Start { version: u32, device: String, profile: String, executes_kernels: bool, faults: Vec<String> },
-    Open { file: u64, process: u32 },
-    Close { file: u64 },
+    Start {
+        version: u32,
+        device: String,
+        profile: String,
+        executes_kernels: bool,
+        faults: Vec<String>,
+    },
+    Open {
+        file: u64,
+        process: u32,
+    },
+    Close {
+        file: u64,
+    },
     /// Any request the model refuses for lack of support (not an error the real kernel would give for good input).
-    UnsupportedIoctl { file: u64, nr: u32, name: String, detail: String, errno: i32 },
+    UnsupportedIoctl {
+        file: u64,
+        nr: u32,
+        name: String,
+        detail: String,
+        errno: i32,
+    },
     /// A request that ended in an errno.
-    IoctlFailed { file: u64, nr: u32, name: String, errno: i32 },
-    GemCreate { file: u64, handle: u32, bo: u64, size: u64, placement: u32, vm: u32, caching: u16 },
-    GemClose { file: u64, handle: u32, bo: u64, still_bound: bool },
-    VmCreate { file: u64, vm: u32, flags: u32, scratch: bool },
-    VmDestroy { file: u64, vm: u32 },
+    IoctlFailed {
+        file: u64,
+        nr: u32,
+        name: String,
+        errno: i32,
+    },
+    GemCreate {
+        file: u64,
+        handle: u32,
+        bo: u64,
+        size: u64,
+        placement: u32,
+        vm: u32,
+        caching: u16,
+    },
+    GemClose {
+        file: u64,
+        handle: u32,
+        bo: u64,
+        still_bound: bool,
+    },
+    VmCreate {
+        file: u64,
+        vm: u32,
+        flags: u32,
+        scratch: bool,
+    },
+    VmDestroy {
+        file: u64,
+        vm: u32,
+    },
     /// One operation of a VM_BIND. `errno` 0 = done. `bo` for maps of objects, `cpu_addr` for user pointers.
     Bind {
         file: u64,
@@ -47,10 +90,25 @@ pub enum Event {
         flags: u32,
         errno: i32,
     },
-    QueueCreate { file: u64, queue: u32, vm: u32, engine: EngineClass },
-    QueueDestroy { file: u64, queue: u32 },
-    QueueBanned { queue: u32, reason: String },
-    Exec { queue: u32, addr: u64, errno: i32 },
+    QueueCreate {
+        file: u64,
+        queue: u32,
+        vm: u32,
+        engine: EngineClass,
+    },
+    QueueDestroy {
+        file: u64,
+        queue: u32,
+    },
+    QueueBanned {
+        queue: u32,
+        reason: String,
+    },
+    Exec {
+        queue: u32,
+        addr: u64,
+        errno: i32,
+    },
     /// A COMPUTE_WALKER reached the command streamer. `n` counts dispatches of the device from 1.
     Dispatch {
         n: u64,
@@ -76,13 +134,41 @@ pub enum Event {
         history: Vec<HistoryEntry>,
     },
     /// Bytes moved by the blitter.
-    Copy { queue: u32, vm: u32, command: String, bytes: u64, src: u64, dst: u64 },
+    Copy {
+        queue: u32,
+        vm: u32,
+        command: String,
+        bytes: u64,
+        src: u64,
+        dst: u64,
+    },
     /// Device access to an address with nothing bound there.
-    UnmappedAccess { vm: u32, queue: u32, addr: u64, write: bool, bytes: u64, by: String, scratch: bool },
+    UnmappedAccess {
+        vm: u32,
+        queue: u32,
+        addr: u64,
+        write: bool,
+        bytes: u64,
+        by: String,
+        scratch: bool,
+    },
     /// A command the streamer does not know, with its first dword. `count` > 1 only in the summary at the end.
-    UnsupportedCommand { queue: u32, dword: u32, addr: u64, name: String },
-    WaitEnd { wait: u64, errno: i32, parked_ns: u64 },
-    FaultInjected { rule: String, at: String, errno: i32 },
+    UnsupportedCommand {
+        queue: u32,
+        dword: u32,
+        addr: u64,
+        name: String,
+    },
+    WaitEnd {
+        wait: u64,
+        errno: i32,
+        parked_ns: u64,
+    },
+    FaultInjected {
+        rule: String,
+        at: String,
+        errno: i32,
+    },
     /// Last line: everything counted.
     Summary(Summary),
 }
