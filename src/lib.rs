@@ -1,1 +1,22 @@
+//! repro-matrix: experiments on Intel's GPU compute drivers, from a matrix file to a verdict with its evidence.
+//!
+//! Data flows one way: [`matrix`] → [`plan`] → [`build`] → [`run`] → [`observe`] → [`judge`] → [`report`], with the
+//! values in [`model`]. See ARCHITECTURE.md.
 
+pub mod build;
+pub mod cli;
+pub mod cmd;
+pub mod driver;
+pub mod exit;
+pub mod frontend;
+pub mod host;
+pub mod judge;
+pub mod logs;
+pub mod matrix;
+pub mod model;
+pub mod observe;
+pub mod plan;
+pub mod report;
+pub mod results;
+pub mod run;
+pub mod ui;

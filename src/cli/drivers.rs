@@ -1,0 +1,5 @@
+//! Arguments of `repro-matrix drivers`.
+
+/// Manage driver builds, side by side, never installed.
+#[derive(Debug, clap::Args)]
+pub struct DriversArgs {}

@@ -1,0 +1,39 @@
+//! Command line types only, one file per verb. Nothing here acts.
+
+use clap::{Parser, Subcommand};
+
+pub mod doctor;
+pub mod drivers;
+pub mod parse;
+pub mod plan;
+pub mod run;
+pub mod schema;
+pub mod sim;
+
+/// Finds, measures and bisects silent faults in Intel's GPU compute drivers, with or without a GPU.
+#[derive(Debug, Parser)]
+#[command(name = "repro-matrix", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(run::RunArgs),
+    Plan(plan::PlanArgs),
+    Sim(sim::SimArgs),
+    Drivers(drivers::DriversArgs),
+    Doctor(doctor::DoctorArgs),
+    Parse(parse::ParseArgs),
+    Schema(schema::SchemaArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
+    /// The Level Zero reproducer: what an arm runs (see `plan --commands`).
+    #[command(hide = true, name = "level-zero")]
+    LevelZero(crate::frontend::level_zero::args::LevelZeroArgs),
+}

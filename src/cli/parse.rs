@@ -1,0 +1,5 @@
+//! Arguments of `repro-matrix parse`.
+
+/// Turn a log into JSON facts.
+#[derive(Debug, clap::Args)]
+pub struct ParseArgs {}

@@ -1,0 +1,50 @@
+//! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
+
+pub mod doctor;
+pub mod drivers;
+pub mod manual;
+pub mod parse;
+pub mod plan;
+pub mod run;
+pub mod schema;
+pub mod sim;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+
+/// Why a verb could not do its work: the exit code, what happened, and what to do about it.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub report: miette::Report,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Self {
+        Failure { exit, report: miette::miette!("{message}") }
+    }
+
+    pub fn with_help(exit: Exit, message: impl std::fmt::Display, help: impl std::fmt::Display) -> Self {
+        Failure { exit, report: miette::miette!(help = help.to_string(), "{message}") }
+    }
+
+    pub fn from_report(exit: Exit, report: impl Into<miette::Report>) -> Self {
+        Failure { exit, report: report.into() }
+    }
+}
+
+/// Runs one parsed command line.
+pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
+    match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Plan(args) => plan::plan(args),
+        Command::Sim(args) => sim::sim(args),
+        Command::Drivers(args) => drivers::drivers(args),
+        Command::Doctor(args) => doctor::doctor(args),
+        Command::Parse(args) => parse::parse(args),
+        Command::Schema(args) => schema::schema(args),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man => manual::man(),
+        Command::LevelZero(args) => crate::frontend::level_zero::main(args),
+    }
+}

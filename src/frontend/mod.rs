@@ -1,0 +1,3 @@
+//! Reproducers that run as child processes: one front end per way of reaching the driver.
+
+pub mod level_zero;

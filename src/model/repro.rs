@@ -1,0 +1,115 @@
+//! What a reproducer says of itself: one JSON object on the descriptor named by `REPRO_MATRIX_RESULT_FD`, written
+//! once at the end (also on failure), and phase markers on both output streams while it runs.
+
+use serde::{Deserialize, Serialize};
+
+/// Environment variable with the number of the inherited descriptor for [`ReproResult`].
+pub const RESULT_FD_ENV: &str = "REPRO_MATRIX_RESULT_FD";
+/// Version of [`ReproResult`].
+pub const REPRO_RESULT_VERSION: u32 = 1;
+/// A marker line is this, then a [`Phase`] name; it is written to stdout *and* stderr and flushed, so that each
+/// stream can be cut into phases without trusting the order between the streams.
+pub const PHASE_MARKER: &str = "== repro-matrix phase ";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// zeInit … module creation.
+    SetUp,
+    /// First kernel run and its check.
+    Before,
+    /// The copies (or what stands in their place).
+    Copies,
+    /// Second kernel run and its check.
+    After,
+    /// Late module: created and checked after the copies.
+    LateModule,
+    /// Second round of copies.
+    CopiesAgain,
+    /// Third kernel run, both modules.
+    AfterAgain,
+    TearDown,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproResult {
+    pub version: u32,
+    /// `level-zero`, or the SYCL front end's full description.
+    pub front_end: String,
+    pub device_name: String,
+    pub device_id: u32,
+    /// As zeDriverGetProperties gives it, decoded where the layout is known: "1.15.39122".
+    pub driver_version: String,
+    pub global_memory: u64,
+    pub modules: u32,
+    pub kernel: KernelProperties,
+    pub control: KernelProperties,
+    /// CLOCK_MONOTONIC ns at the start of each phase, in order.
+    pub phases: Vec<PhaseMark>,
+    pub checks: Vec<Check>,
+    pub copies: Copies,
+    /// Words of guard memory that lost their sentinel; absent without guards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard_disturbed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<PageCacheState>,
+    /// The call that ended the run early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ReproError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelProperties {
+    pub name: String,
+    /// Bytes per hardware thread, as zeKernelGetProperties gives it.
+    pub private_mem_size: u32,
+    pub spill_mem_size: u32,
+    pub simd: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseMark {
+    pub phase: Phase,
+    pub start_ns: u64,
+}
+
+/// One comparison of an output buffer with what the host computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    pub phase: Phase,
+    /// "module" or "late-module".
+    pub module: String,
+    pub total: u64,
+    pub wrong: u64,
+    pub untouched: u64,
+    pub control_total: u64,
+    pub control_wrong: u64,
+    pub control_untouched: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Copies {
+    pub requested: u64,
+    pub done: u64,
+    pub bytes: u64,
+    pub seconds: f64,
+    pub allocations: u64,
+}
+
+/// Verified with mincore(2) before the copies, not assumed. Pages of the copied region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageCacheState {
+    pub pages: u64,
+    pub resident: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReproError {
+    pub phase: Phase,
+    /// e.g. "zeInit".
+    pub call: String,
+    /// ze_result_t.
+    pub code: u32,
+    /// "ZE_RESULT_ERROR_UNINITIALIZED" or an explanation for errors outside Level Zero.
+    pub name: String,
+}

@@ -1,0 +1,116 @@
+//! How a run ended (raw) and what it means (judged): two types on purpose.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What the operating system and the clock say. No judgement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "kebab-case")]
+pub enum RunEnd {
+    Exited {
+        code: i32,
+    },
+    Signaled {
+        signal: i32,
+        core_dumped: bool,
+    },
+    /// The arm's timeout passed; the process group was stopped.
+    TimedOut {
+        after: Duration,
+        killed: bool,
+    },
+    /// No output and no device activity for the arm's inactivity limit.
+    Inactive {
+        after: Duration,
+        killed: bool,
+    },
+    /// More output than the cap; the group was stopped.
+    OutputFlood {
+        bytes: u64,
+    },
+    SpawnFailed {
+        errno: i32,
+        what: String,
+    },
+    Interrupted,
+}
+
+/// Which evidence a clean or corrupt verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Output elements compared with the host's.
+    Data,
+    /// The simulated device's residency oracle; the data check was not modelled.
+    Residency,
+    /// Both, and they agree.
+    Both,
+}
+
+/// The judged result of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    Clean {
+        basis: Basis,
+    },
+    Corrupt {
+        basis: Basis,
+        wrong: Option<u64>,
+        untouched: Option<u64>,
+        control_wrong: Option<u64>,
+    },
+    /// Wrong before the trigger: says nothing of the trigger.
+    WrongBefore {
+        basis: Basis,
+        wrong: Option<u64>,
+        untouched: Option<u64>,
+    },
+    Hang {
+        after: Duration,
+    },
+    Crash {
+        signal: i32,
+        location: Option<String>,
+    },
+    DeviceLost {
+        what: String,
+    },
+    BuildFailed {
+        what: String,
+    },
+    /// The thing to be tested was not there (another driver, another backend, no device…).
+    Untestable {
+        reason: String,
+    },
+    /// Our own fault: disk full, an observer died, the device model lacks something.
+    HarnessError {
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// The word of `design.md` section 3.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Clean { .. } => "clean",
+            Verdict::Corrupt { .. } => "corrupt",
+            Verdict::WrongBefore { .. } => "wrong-before",
+            Verdict::Hang { .. } => "hang",
+            Verdict::Crash { .. } => "crash",
+            Verdict::DeviceLost { .. } => "device-lost",
+            Verdict::BuildFailed { .. } => "build-failed",
+            Verdict::Untestable { .. } => "untestable",
+            Verdict::HarnessError { .. } => "harness-error",
+        }
+    }
+}
+
+/// One reason in the trail that led to a verdict, in the order in which the rules applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Instrument: "data", "sim", "neo-log", "strace", "maps", "kernel-log", "harness".
+    pub instrument: String,
+    pub says: String,
+}
