@@ -4,14 +4,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use repro_matrix::cli::Cli;
-use repro_matrix::cmd;
+use repro_matrix::{cmd, ui};
 
 fn main() -> ExitCode {
+    ui::diagnostics::install();
     let cli = Cli::parse();
     match cmd::dispatch(&cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("{:?}", failure.report);
+            eprint!("{:?}", failure.report);
             failure.exit.into()
         }
     }

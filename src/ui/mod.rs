@@ -1,1 +1,3 @@
-//! Stage: ui.
+//! What the terminal shows. Reads values and events; decides nothing.
+
+pub mod diagnostics;
