@@ -80,18 +80,22 @@ struct Place {
 
 impl Place {
     fn find(source: &dyn SourceCode, span: &SourceSpan) -> Option<Place> {
-        let contents = source.read_span(span, 0, 0).ok()?;
-        let data = String::from_utf8_lossy(contents.data());
-        // read_span gives whole lines; the span begins `column` bytes into the first.
-        let first = data.lines().next().unwrap_or("").to_owned();
-        let before: String = first.chars().take(contents.column()).collect();
-        let rest = first.chars().count().saturating_sub(before.chars().count());
+        // From the start of the file, so that the line and the column can be counted here.
+        let whole = SourceSpan::new(0.into(), span.offset() + span.len());
+        let contents = source.read_span(&whole, 0, 1).ok()?;
+        let data = contents.data();
+        let at = span.offset().min(data.len());
+        let line_start = data[..at].iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+        let line_end = data[at..].iter().position(|&b| b == b'\n').map_or(data.len(), |i| at + i);
+        let characters =
+            |range: std::ops::Range<usize>| String::from_utf8_lossy(&data[range]).chars().count();
+        let span_end = (span.offset() + span.len()).clamp(at, line_end.max(at));
         Some(Place {
             name: contents.name().unwrap_or("input").to_owned(),
-            line: contents.line() + 1,
-            column: before.chars().count() + 1,
-            width: span.len().clamp(1, rest.max(1)),
-            text: first,
+            line: data[..at].iter().filter(|&&b| b == b'\n').count() + 1,
+            column: characters(line_start..at) + 1,
+            width: characters(at..span_end).max(1),
+            text: String::from_utf8_lossy(&data[line_start..line_end]).trim_end_matches('\r').to_owned(),
         })
     }
 
