@@ -13,4 +13,5 @@
 pub mod arena;
 pub mod client;
 pub mod device;
+pub mod isa;
 pub mod trace;
