@@ -182,6 +182,23 @@ pub enum MathFn {
     Rsqtm,
 }
 
+impl MathFn {
+    /// Number of sources: 1 or 2.
+    pub const fn sources(self) -> u8 {
+        match self {
+            Self::Fdiv | Self::Pow | Self::Idiv | Self::Iqot | Self::Irem | Self::Invm => 2,
+            Self::Inv
+            | Self::Log
+            | Self::Exp
+            | Self::Sqt
+            | Self::Rsqt
+            | Self::Sin
+            | Self::Cos
+            | Self::Rsqtm => 1,
+        }
+    }
+}
+
 /// Function of `sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SyncFn {
@@ -275,7 +292,7 @@ pub struct Send {
 /// `dpas`/`dpasw`: dst = src0 + sum over `depth` of src1 × src2, `repeat` rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dpas {
-    /// Systolic depth: 2, 4, 8 or 16.
+    /// Systolic depth: 1, 2, 4 or 8.
     pub depth: u8,
     /// Repeat count: 1 to 8.
     pub repeat: u8,

@@ -1,6 +1,6 @@
 //! Operands: registers, regions, types and immediates.
 
-/// Element type. `V`, `Uv` and `Vf` are packed immediates; `U2`…`S4` occur in `dpas` alone.
+/// Element type. `V`, `Uv` and `Vf` are packed immediates; `U1`…`S4` occur in `dpas` alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
     Ub,
@@ -21,6 +21,7 @@ pub enum Type {
     Uv,
     /// Four 8-bit floats.
     Vf,
+    U1,
     U2,
     S2,
     U4,
@@ -35,7 +36,7 @@ impl Type {
             Self::Uw | Self::W | Self::Hf | Self::Bf => 2,
             Self::Ud | Self::D | Self::F => 4,
             Self::Uq | Self::Q | Self::Df => 8,
-            Self::V | Self::Uv | Self::Vf | Self::U2 | Self::S2 | Self::U4 | Self::S4 => 0,
+            Self::V | Self::Uv | Self::Vf | Self::U1 | Self::U2 | Self::S2 | Self::U4 | Self::S4 => 0,
         }
     }
 
@@ -186,6 +187,19 @@ pub enum Src {
 }
 
 impl Src {
+    /// The null register, as `sync` has it.
+    pub const NULL: Self = Self::whole(RegFile::Null, 0);
+
+    /// A register without regions, as messages use it.
+    pub(super) const fn whole(file: RegFile, reg: u8) -> Self {
+        Self::Reg {
+            place: Place::Direct { file, reg, sub: 0 },
+            region: Region::Vwh { v: 0, w: 1, h: 0 },
+            modifier: SrcMod::None,
+            ty: Type::Ub,
+        }
+    }
+
     /// Its element type.
     pub const fn ty(&self) -> Type {
         match self {

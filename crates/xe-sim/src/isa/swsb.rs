@@ -31,9 +31,25 @@ pub enum TokenUse {
 pub struct Swsb {
     /// The field as encoded.
     pub raw: u16,
-    /// Waits for the instruction this many (1 to 7) back on that pipe.
+    /// Waits for the instruction this many back (1 to 7; 0, beside a token only: none) on that pipe.
     pub dist: Option<(Pipe, u8)>,
     pub token: Option<(TokenUse, u8)>,
+}
+
+/// How a platform encodes the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SwsbEncoding {
+    /// Gfx12.5: float, int and long pipes; 16 tokens; 8 bits.
+    ThreePipes,
+}
+
+impl SwsbEncoding {
+    /// `None`: reserved.
+    pub(super) fn decode(self, raw: u64, latency: Latency) -> Option<Swsb> {
+        match self {
+            Self::ThreePipes => decode_three_pipes(u8::try_from(raw).ok()?, latency),
+        }
+    }
 }
 
 /// Kind of instruction, for the one encoding that depends on it.
@@ -45,8 +61,7 @@ pub(super) enum Latency {
     Send,
 }
 
-/// Gfx12.5's encoding (three in-order pipes, 16 tokens). `None`: reserved.
-pub(super) fn decode_three_pipes(raw: u8, latency: Latency) -> Option<Swsb> {
+fn decode_three_pipes(raw: u8, latency: Latency) -> Option<Swsb> {
     let low3 = raw & 7;
     let token = raw & 15;
     let dist = |pipe| if low3 == 0 { None } else { Some((pipe, low3)) };
@@ -66,9 +81,8 @@ pub(super) fn decode_three_pipes(raw: u8, latency: Latency) -> Option<Swsb> {
                 Latency::Variable => (Pipe::Own, TokenUse::Set),
                 Latency::Send => (Pipe::All, TokenUse::Set),
             };
-            // A distance of 0 beside a token is encodable and means no distance.
-            let back = (raw >> 4) & 7;
-            swsb.dist = if back == 0 { None } else { Some((pipe, back)) };
+            // A distance of 0 beside a token is encodable (and disassembled): it waits for nothing.
+            swsb.dist = Some((pipe, (raw >> 4) & 7));
             swsb.token = Some((on, token));
         }
         _ => return None,
