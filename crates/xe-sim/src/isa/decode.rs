@@ -61,7 +61,7 @@ pub(super) fn instruction(bytes: &[u8], platform: &Platform) -> Result<Instructi
     let info = platform.op_info(code).ok_or(Reason::Opcode(code))?;
     let word =
         if compacted { platform.compaction.expand(short, info.format, &platform.hints)? } else { word };
-    Decoder { word, platform, encoding, info }.instruction(compacted)
+    Decoder { word, platform, encoding, info, ctrl: Ctrl::None }.instruction(compacted)
 }
 
 /// One native instruction word being taken apart.
@@ -70,6 +70,8 @@ pub(super) struct Decoder<'a> {
     pub platform: &'a Platform,
     pub encoding: &'a Encoding,
     pub info: &'a OpInfo,
+    /// The operation's function: what operands mean can depend on it.
+    pub ctrl: Ctrl,
 }
 
 impl Decoder<'_> {
@@ -81,7 +83,7 @@ impl Decoder<'_> {
         field.is_set(self.word)
     }
 
-    fn instruction(&self, compacted: bool) -> Result<Instruction, Reason> {
+    fn instruction(mut self, compacted: bool) -> Result<Instruction, Reason> {
         let has = self.info.has;
         let mut inst = Instruction {
             op: self.info.op,
@@ -109,7 +111,8 @@ impl Decoder<'_> {
         if self.info.format == Format::Nop {
             return Ok(inst);
         }
-        inst.ctrl = self.ctrl()?;
+        self.ctrl = self.control()?;
+        inst.ctrl = self.ctrl;
         let size = self.get(self.encoding.exec_size);
         inst.exec_size = ExecSize::from_bits(size).ok_or(reserved("execution size", size))?;
         if inst.op == Op::Jmpi {
@@ -133,7 +136,12 @@ impl Decoder<'_> {
         inst.acc_wr_en = self.is_set(self.encoding.acc_wr)
             && matches!(
                 self.info.format,
-                Format::Unary | Format::Binary | Format::Math | Format::Ternary | Format::Dpas
+                Format::Unary
+                    | Format::Binary
+                    | Format::Math
+                    | Format::Ternary
+                    | Format::TernaryMacro
+                    | Format::Dpas
             );
         (inst.dst, inst.src) = self.operands(&inst)?;
         Ok(inst)
@@ -209,7 +217,7 @@ impl Decoder<'_> {
         }))
     }
 
-    fn ctrl(&self) -> Result<Ctrl, Reason> {
+    fn control(&self) -> Result<Ctrl, Reason> {
         let function = self.get(self.encoding.function);
         let by_code = usize::from(function);
         Ok(match self.info.format {
@@ -236,7 +244,12 @@ impl Decoder<'_> {
             }
             Format::Send => Ctrl::Send(self.send()?),
             Format::Branch1 | Format::Branch2 | Format::BranchCall => Ctrl::Branch(self.branch()?),
-            Format::Illegal | Format::Nop | Format::Unary | Format::Binary | Format::Ternary => Ctrl::None,
+            Format::Illegal
+            | Format::Nop
+            | Format::Unary
+            | Format::Binary
+            | Format::Ternary
+            | Format::TernaryMacro => Ctrl::None,
         })
     }
 
@@ -260,12 +273,13 @@ impl Decoder<'_> {
             Desc::Imm(desc) => Some(((desc >> shift) & mask) as u8),
             Desc::A0 { .. } => None,
         };
-        // A null source has no length of its own, whatever the bits say.
-        let has_src1 = self.is_set(self.encoding.src[1].file);
-        let src1_len = match (has_src1, by_reg && !ex_bso) {
-            (false, _) => Some(0),
-            (true, true) => None,
-            (true, false) => Some(self.get(fields.src1_len)),
+        let src1_len = if self.whole_src(1)?.is_null() {
+            // A null source has no length, whatever the bits say.
+            Some(0)
+        } else if by_reg && !ex_bso {
+            None
+        } else {
+            Some(self.get(fields.src1_len))
         };
         Ok(Send {
             sfid: sfid.ok_or(reserved("shared function", code))?,
@@ -287,9 +301,15 @@ impl Decoder<'_> {
         let jip = if by_imm { target(self.encoding.jip) } else { None };
         let mut uip = None;
         if self.info.format == Format::Branch2 {
-            // `brc` by register takes both targets from it.
-            let both_in_reg = self.info.op == Op::Brc && !by_imm && self.is_set(self.encoding.src[0].file);
-            if !both_in_reg {
+            // `brc` alone may take its targets, both of them, from a register.
+            let in_reg = self.info.op == Op::Brc && self.is_set(self.encoding.src[0].file);
+            if !by_imm && !in_reg {
+                return Err(reserved(
+                    "register target of a two-target branch",
+                    self.get(self.encoding.src[0].reg),
+                ));
+            }
+            if by_imm {
                 if !self.is_set(self.encoding.src[1].is_imm) {
                     return Err(reserved("second branch target's kind", 0u8));
                 }
@@ -317,7 +337,7 @@ impl Decoder<'_> {
                 };
                 (Some(self.dst(is_macro)?), [Some(self.src(0, is_macro)?), second, None])
             }
-            Format::Ternary | Format::Dpas => {
+            Format::Ternary | Format::TernaryMacro | Format::Dpas => {
                 let mut src = [None; 3];
                 for (at, place) in src.iter_mut().enumerate() {
                     *place = Some(self.ternary_src(at, is_macro)?);
@@ -338,7 +358,10 @@ impl Decoder<'_> {
             if !matches!(ctrl, Ctrl::Sync(SyncFn::Allrd | SyncFn::Allwr)) {
                 return Err(reserved("source kind of sync", 1u8));
             }
-            self.imm_type(self.get(fields.ty), "source 0 type")?;
+            let ty = self.get(fields.ty);
+            if self.imm_type(ty, "source 0 type")?.size() == 8 {
+                return Err(reserved("source 0 type", ty));
+            }
             return Ok(Src::Imm { bits: self.encoding.imm32.get(self.word), ty: Type::Ud });
         }
         if self.is_set(fields.file) {

@@ -2,12 +2,18 @@
 
 use super::bits::Field;
 use super::decode::{Decoder, Reason, reserved};
+use super::ir::Ctrl;
 use super::operand::{Dst, Mme, Place, RegFile, Region, Src, SrcMod, Type};
 use super::platform::{Format, SrcFields, TernarySrcFields};
 
 const HSTRIDES: [u8; 4] = [0, 1, 2, 4];
 const TERNARY_VSTRIDES: [u8; 4] = [0, 1, 4, 8];
 const VXH: u8 = 15;
+/// A type of earlier platforms that Intel's disassembler still prints, as `nf`.
+const NATIVE_FLOAT: u8 = 15;
+const NATIVE_FLOAT_TYPE: &str = "native float type";
+const BYTE_IMMEDIATE: &str = "byte immediate";
+const DST_TYPE: &str = "destination type";
 
 /// By a two-bit code.
 fn pick(table: [u8; 4], code: u8) -> u8 {
@@ -29,7 +35,8 @@ impl Decoder<'_> {
     }
 
     fn reg_type(&self, code: u8, field: &'static str) -> Result<Type, Reason> {
-        self.platform.reg_types.get(usize::from(code)).copied().flatten().ok_or(reserved(field, code))
+        let ty = self.platform.reg_types.get(usize::from(code)).copied().flatten();
+        ty.filter(|ty| *ty != Type::Bf || self.info.has.bf).ok_or(reserved(field, code))
     }
 
     pub(super) fn imm_type(&self, code: u8, field: &'static str) -> Result<Type, Reason> {
@@ -56,7 +63,7 @@ impl Decoder<'_> {
     pub(super) fn dst(&self, is_macro: bool) -> Result<Dst, Reason> {
         let fields = &self.encoding.dst;
         let hstride = pick(HSTRIDES, self.get(fields.hstride));
-        let ty = self.reg_type(self.get(fields.ty), "destination type")?;
+        let ty = self.reg_type(self.get(fields.ty), DST_TYPE)?;
         let place = if self.is_set(fields.indirect) {
             Place::Indirect {
                 addr: self.get(fields.addr),
@@ -101,13 +108,16 @@ impl Decoder<'_> {
 
     fn immediate(&self, at: usize, ty: Type, kind: &'static str) -> Result<Src, Reason> {
         let low = self.encoding.imm32.get(self.word);
-        // Only a lone source has room: the value lies on source 1, its upper half on source 0.
-        let lone = self.info.format == Format::Unary;
+        // The value lies on source 1, its upper half on source 0: only a lone source has room for both.
+        let lone = match self.ctrl {
+            Ctrl::Math(function) => function.sources() == 1,
+            _ => self.info.format == Format::Unary,
+        };
         if at == 0 && !lone {
             return Err(reserved(kind, 1u8));
         }
         let bits = match ty.size() {
-            8 if lone => self.encoding.imm64_high.get(self.word) << 32 | low,
+            8 if self.info.format == Format::Unary => self.encoding.imm64_high.get(self.word) << 32 | low,
             8 => return Err(reserved("source 1 type", self.get(self.encoding.src[1].ty))),
             2 => low & 0xffff,
             _ => low,
@@ -130,8 +140,11 @@ impl Decoder<'_> {
     }
 
     fn ternary_type(&self, code: u8, field: &'static str) -> Result<Type, Reason> {
-        let float = self.get(self.encoding.ternary.is_float);
-        self.reg_type(float << 3 | code, field)
+        let code = self.get(self.encoding.ternary.is_float) << 3 | code;
+        if code == NATIVE_FLOAT {
+            return Err(reserved(NATIVE_FLOAT_TYPE, code));
+        }
+        self.reg_type(code, field)
     }
 
     /// Type of `dpas` sources 1 and 2, whose elements may be smaller than a byte.
@@ -148,9 +161,17 @@ impl Decoder<'_> {
         }
     }
 
+    /// The systolic array has no doubles.
+    fn dpas_sized(&self, ty: Type, field: &'static str) -> Result<Type, Reason> {
+        if self.info.format == Format::Dpas && ty == Type::Df {
+            return Err(reserved(field, u64::from(ty.size())));
+        }
+        Ok(ty)
+    }
+
     pub(super) fn ternary_dst(&self, is_macro: bool) -> Result<Dst, Reason> {
         let (fields, ternary) = (&self.encoding.dst, &self.encoding.ternary);
-        let ty = self.ternary_type(self.get(ternary.dst_ty), "destination type")?;
+        let ty = self.dpas_sized(self.ternary_type(self.get(ternary.dst_ty), DST_TYPE)?, DST_TYPE)?;
         let (file, reg) = self.reg(self.is_set(fields.file), self.get(fields.reg))?;
         if is_macro {
             return Ok(Dst { place: Place::Macro { file, reg, mme: self.mme(fields.mme)? }, hstride: 1, ty });
@@ -173,13 +194,13 @@ impl Decoder<'_> {
             if is_dpas || is_macro {
                 return Err(reserved(names.kind, 1u8));
             }
-            return Ok(Src::Imm { bits: fields.imm.get(self.word), ty: self.ternary_type(code, names.ty)? });
+            return self.ternary_immediate(fields, self.ternary_type(code, names.ty)?);
         }
         let is_grf = self.is_set(fields.file);
         let (file, reg) = self.reg(is_grf, self.get(fields.reg))?;
         let ty = match fields.precision {
             Some(precision) if is_dpas => self.precision(code, self.get(precision), names.ty)?,
-            _ => self.ternary_type(code, names.ty)?,
+            _ => self.dpas_sized(self.ternary_type(code, names.ty)?, names.ty)?,
         };
         if is_dpas && !is_grf && !(at == 0 && file == RegFile::Null) {
             return Err(reserved(names.kind, 0u8));
@@ -199,6 +220,18 @@ impl Decoder<'_> {
             modifier: self.modifier(fields.modifier),
             ty,
         })
+    }
+
+    /// Sixteen bits, extended to the type's width.
+    fn ternary_immediate(&self, fields: &TernarySrcFields, ty: Type) -> Result<Src, Reason> {
+        let bits = match ty {
+            // Immediates are of 16 bits at least.
+            Type::Ub | Type::B => return Err(reserved(BYTE_IMMEDIATE, fields.imm.get(self.word))),
+            Type::D => u64::from(fields.imm.get_signed(self.word) as u32),
+            Type::Q => fields.imm.get_signed(self.word) as u64,
+            _ => fields.imm.get(self.word),
+        };
+        Ok(Src::Imm { bits, ty })
     }
 
     fn ternary_region(&self, fields: &TernarySrcFields) -> Region {

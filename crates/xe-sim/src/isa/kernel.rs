@@ -53,6 +53,10 @@ pub fn kernel(text: &[u8], platform: &Platform) -> Result<Kernel, DecodeError> {
     let mut kernel = Kernel::default();
     let mut offset = 0;
     while let Some(rest) = text.get(offset..).filter(|rest| !rest.is_empty()) {
+        // Sections are padded with zeros to whole cache lines, which can leave half an instruction.
+        if rest.len() < 16 && rest.iter().all(|byte| *byte == 0) {
+            break;
+        }
         let inst = instruction(rest, platform).map_err(|reason| DecodeError { offset, reason })?;
         if let Some(branch) = inst.branch() {
             let base = if inst.op == Op::Calla { 0 } else { offset as i64 };

@@ -16,6 +16,8 @@ pub(super) enum Format {
     Binary,
     Math,
     Ternary,
+    /// Three sources with extension accumulators.
+    TernaryMacro,
     Dpas,
     Send,
     /// One target.
@@ -34,6 +36,8 @@ pub(super) struct Has {
     pub saturate: bool,
     pub src_mods: bool,
     pub branch_ctrl: bool,
+    /// `bf` operands.
+    pub bf: bool,
 }
 
 /// An operation of a platform.

@@ -18,7 +18,8 @@ const fn f(lo: u8, len: u8) -> Field {
     Field::new(lo, len)
 }
 
-const NOTHING: Has = Has { pred: false, cond: false, saturate: false, src_mods: false, branch_ctrl: false };
+const NOTHING: Has =
+    Has { pred: false, cond: false, saturate: false, src_mods: false, branch_ctrl: false, bf: false };
 const PRED: Has = Has { pred: true, ..NOTHING };
 const PRED_COND: Has = Has { cond: true, ..PRED };
 const PRED_MODS: Has = Has { src_mods: true, ..PRED };
@@ -26,6 +27,9 @@ const PRED_COND_MODS: Has = Has { src_mods: true, ..PRED_COND };
 const PRED_SAT_MODS: Has = Has { saturate: true, ..PRED_MODS };
 const PRED_COND_SAT: Has = Has { saturate: true, ..PRED_COND };
 const ALL: Has = Has { saturate: true, ..PRED_COND_MODS };
+const ALL_BF: Has = Has { bf: true, ..ALL };
+const BF: Has = Has { bf: true, ..NOTHING };
+const PRED_COND_MODS_BF: Has = Has { bf: true, ..PRED_COND_MODS };
 const COND_SAT_MODS: Has = Has { pred: false, ..ALL };
 const BRANCH_CTRL: Has = Has { branch_ctrl: true, ..NOTHING };
 const PRED_BRANCH_CTRL: Has = Has { branch_ctrl: true, ..PRED };
@@ -55,15 +59,15 @@ const OPS: &[OpInfo] = &[
     op(0x31, Op::Send, Format::Send, PRED),
     op(0x32, Op::Sendc, Format::Send, PRED),
     op(0x38, Op::Math, Format::Math, PRED_SAT_MODS),
-    op(0x40, Op::Add, Format::Binary, ALL),
-    op(0x41, Op::Mul, Format::Binary, ALL),
+    op(0x40, Op::Add, Format::Binary, ALL_BF),
+    op(0x41, Op::Mul, Format::Binary, ALL_BF),
     op(0x42, Op::Avg, Format::Binary, ALL),
     op(0x43, Op::Frc, Format::Unary, PRED_COND_MODS),
     op(0x44, Op::Rndu, Format::Unary, ALL),
     op(0x45, Op::Rndd, Format::Unary, ALL),
     op(0x46, Op::Rnde, Format::Unary, ALL),
     op(0x47, Op::Rndz, Format::Unary, ALL),
-    op(0x48, Op::Mac, Format::Binary, ALL),
+    op(0x48, Op::Mac, Format::Binary, ALL_BF),
     op(0x49, Op::Mach, Format::Binary, PRED_MODS),
     op(0x4a, Op::Lzd, Format::Unary, PRED_COND_MODS),
     op(0x4b, Op::Fbh, Format::Unary, PRED),
@@ -73,13 +77,13 @@ const OPS: &[OpInfo] = &[
     op(0x4f, Op::Subb, Format::Binary, PRED_COND_SAT),
     op(0x52, Op::Add3, Format::Ternary, ALL),
     op(0x58, Op::Dp4a, Format::Ternary, PRED_COND_SAT),
-    op(0x59, Op::Dpas, Format::Dpas, NOTHING),
-    op(0x5a, Op::Dpasw, Format::Dpas, NOTHING),
-    op(0x5b, Op::Mad, Format::Ternary, ALL),
-    op(0x5d, Op::Madm, Format::Ternary, PRED_MODS),
+    op(0x59, Op::Dpas, Format::Dpas, BF),
+    op(0x5a, Op::Dpasw, Format::Dpas, BF),
+    op(0x5b, Op::Mad, Format::Ternary, ALL_BF),
+    op(0x5d, Op::Madm, Format::TernaryMacro, PRED_MODS),
     op(0x60, Op::Nop, Format::Nop, NOTHING),
-    op(0x61, Op::Mov, Format::Unary, ALL),
-    op(0x62, Op::Sel, Format::Binary, ALL),
+    op(0x61, Op::Mov, Format::Unary, ALL_BF),
+    op(0x62, Op::Sel, Format::Binary, ALL_BF),
     op(0x63, Op::Movi, Format::Binary, PRED_SAT_MODS),
     op(0x64, Op::Not, Format::Unary, PRED_COND_MODS),
     op(0x65, Op::And, Format::Binary, PRED_COND_MODS),
@@ -91,7 +95,7 @@ const OPS: &[OpInfo] = &[
     op(0x6c, Op::Asr, Format::Binary, ALL),
     op(0x6e, Op::Ror, Format::Binary, PRED_COND),
     op(0x6f, Op::Rol, Format::Binary, PRED_COND),
-    op(0x70, Op::Cmp, Format::Binary, PRED_COND_MODS),
+    op(0x70, Op::Cmp, Format::Binary, PRED_COND_MODS_BF),
     op(0x71, Op::Cmpn, Format::Binary, PRED_COND_MODS),
     op(0x72, Op::Csel, Format::Ternary, COND_SAT_MODS),
     op(0x77, Op::Bfrev, Format::Unary, PRED),
@@ -285,12 +289,13 @@ const MATH: [Option<MathFn>; 16] = [
     Some(MathFn::Rsqt),
     Some(MathFn::Sin),
     Some(MathFn::Cos),
+    // Division, power and the integer functions of earlier platforms are gone.
     None,
-    Some(MathFn::Fdiv),
-    Some(MathFn::Pow),
-    Some(MathFn::Idiv),
-    Some(MathFn::Iqot),
-    Some(MathFn::Irem),
+    None,
+    None,
+    None,
+    None,
+    None,
     Some(MathFn::Invm),
     Some(MathFn::Rsqtm),
 ];
