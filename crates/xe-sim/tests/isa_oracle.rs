@@ -4,14 +4,16 @@
 mod isa_support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::sync::OnceLock;
 
 use isa_support::{
+    builtin,
     corpus::{self, Text},
     oracle,
     tree::Tree,
 };
-use xe_sim::isa::{self, DecodeError, Instruction, Reason, XE_HPG};
+use xe_sim::isa::{self, DecodeError, Kernel, Op, Reason, XE_HPG};
 
 /// Not a test: the other tests start it inside the driver tree.
 #[test]
@@ -28,34 +30,50 @@ fn corpus(tree: &Tree) -> &'static [Text] {
     CORPUS.get_or_init(|| corpus::compile(tree))
 }
 
-#[test]
-fn every_instruction_of_the_corpus_prints_as_iga_prints_it() {
-    let tree = Tree::find();
-    let texts = corpus(&tree);
+/// What a comparison of whole texts came to.
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    compacted: usize,
+    coverage: BTreeMap<&'static str, usize>,
+    failures: Vec<String>,
+}
+
+fn compare_texts(tree: &Tree, texts: &[Text], what: &str) -> Tally {
     let questions: Vec<&[u8]> = texts.iter().map(|text| &*text.bytes).collect();
-    let verdicts = oracle::ask(&tree, &questions, true);
-    let (mut compared, mut compacted) = (0, 0);
-    let mut coverage = BTreeMap::<&str, usize>::new();
-    let mut failures = Vec::new();
+    let verdicts = oracle::ask(tree, &questions, true);
+    let mut tally = Tally::default();
     for (text, verdict) in texts.iter().zip(&verdicts) {
         assert!(verdict.valid, "IGA refuses {}", text.name);
-        let kernel = match isa::kernel(&text.bytes, &XE_HPG) {
-            Ok(kernel) => kernel,
-            Err(error) => {
-                failures.push(format!("{}: {error}", text.name));
-                continue;
-            }
-        };
-        let (labels, lines): (Vec<_>, Vec<_>) = verdict.lines.iter().partition(|line| line.ends_with(':'));
+        match isa::kernel(&text.bytes, &XE_HPG) {
+            Ok(kernel) => tally.compare(text, &kernel, &verdict.lines),
+            Err(error) => tally.failures.push(format!("{}: {error}", text.name)),
+        }
+    }
+    println!(
+        "{what}: {} instructions of {} texts compared, {} of them compacted, {} differ",
+        tally.compared,
+        texts.len(),
+        tally.compacted,
+        tally.failures.len()
+    );
+    println!("{what}, by operation: {:?}", tally.coverage);
+    assert!(tally.failures.is_empty(), "{} differ:\n{}", tally.failures.len(), head(&tally.failures));
+    tally
+}
+
+impl Tally {
+    fn compare(&mut self, text: &Text, kernel: &Kernel, theirs: &[String]) {
+        let (labels, lines): (Vec<_>, Vec<_>) = theirs.iter().partition(|line| line.ends_with(':'));
         assert_eq!(lines.len(), kernel.instructions.len(), "{}: number of instructions", text.name);
         for ((offset, inst), theirs) in kernel.instructions.iter().zip(lines) {
             let ours = inst.at(*offset).to_string();
             if ours != **theirs {
-                failures.push(format!("{} +{offset:#x}\n  ours   {ours}\n  theirs {theirs}", text.name));
+                self.failures.push(format!("{} +{offset:#x}\n  ours   {ours}\n  theirs {theirs}", text.name));
             }
-            compared += 1;
-            compacted += usize::from(inst.compacted);
-            *coverage.entry(inst.op.mnemonic()).or_default() += 1;
+            self.compared += 1;
+            self.compacted += usize::from(inst.compacted);
+            *self.coverage.entry(inst.op.mnemonic()).or_default() += 1;
         }
         let labels: BTreeSet<_> = labels.iter().map(|label| label.trim_end_matches(':').to_owned()).collect();
         let end = i64::try_from(text.bytes.len()).expect("a short text");
@@ -63,16 +81,27 @@ fn every_instruction_of_the_corpus_prints_as_iga_prints_it() {
             assert!(labels.contains(&format!("L{label}")), "{}: label L{label}", text.name);
         }
     }
-    println!("{compared} instructions of {} texts compared, {compacted} of them compacted", texts.len());
-    println!("by operation: {coverage:?}");
-    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), head(&failures));
+}
+
+#[test]
+fn every_instruction_of_the_corpus_prints_as_iga_prints_it() {
+    let tree = Tree::find();
+    let tally = compare_texts(&tree, corpus(&tree), "corpus");
     // What the corpus is for: a change that loses whole families would make the comparison worthless.
-    assert!(compared > 20_000 && compacted > 1_000, "the corpus shrank");
+    assert!(tally.compared > 20_000 && tally.compacted > 1_000, "the corpus shrank");
     for op in
         ["add", "mad", "send", "goto", "join", "math", "bfn", "cmp", "sel", "call", "ret", "dpas", "sync"]
     {
-        assert!(coverage.contains_key(op), "the corpus has no {op}");
+        assert!(tally.coverage.contains_key(op), "the corpus has no {op}");
     }
+}
+
+#[test]
+fn every_instruction_of_the_drivers_own_kernels_prints_as_iga_prints_it() {
+    let tree = Tree::find();
+    let texts = builtin::texts(&tree);
+    let tally = compare_texts(&tree, &texts, "built-in kernels");
+    assert!(texts.len() > 50 && tally.compared > 10_000, "the driver's kernels were not found");
 }
 
 /// Deterministic pseudo-random numbers (SplitMix64).
@@ -96,10 +125,11 @@ impl Rng {
 const STRICTER: [&str; 3] = ["byte immediate", "native float type", "register target of a two-target branch"];
 
 /// Two instructions of one text would make a difference in the first hide the second: one question each.
-fn compare(tree: &Tree, words: &[Vec<u8>], what: &str) {
+fn compare(tree: &Tree, words: &[Vec<u8>], what: &str) -> BTreeSet<Op> {
     let questions: Vec<&[u8]> = words.iter().map(|word| &**word).collect();
     let verdicts = oracle::ask(tree, &questions, false);
     let (mut same, mut refused) = (0, 0);
+    let mut covered = BTreeSet::new();
     let mut stricter = BTreeMap::<&str, usize>::new();
     let mut failures = Vec::new();
     for (word, verdict) in words.iter().zip(&verdicts) {
@@ -107,7 +137,10 @@ fn compare(tree: &Tree, words: &[Vec<u8>], what: &str) {
         // IGA prints some reserved values as "?" without reporting them.
         let theirs = verdict.lines.first().filter(|line| verdict.valid && !line.contains('?'));
         match (&ours, theirs) {
-            (Ok(inst), Some(theirs)) if printed(inst) == **theirs => same += 1,
+            (Ok(inst), Some(theirs)) if inst.to_string() == **theirs => {
+                same += 1;
+                covered.insert(inst.op);
+            }
             (Err(_), None) => refused += 1,
             (Err(DecodeError { reason: Reason::Field { field, .. }, .. }), Some(_))
                 if STRICTER.contains(field) =>
@@ -116,7 +149,7 @@ fn compare(tree: &Tree, words: &[Vec<u8>], what: &str) {
             }
             _ => {
                 let hex: String = word.iter().map(|byte| format!("{byte:02x}")).collect();
-                let ours = ours.map_or_else(|error| error.to_string(), |inst| printed(&inst));
+                let ours = ours.map_or_else(|error| error.to_string(), |inst| inst.to_string());
                 let theirs = theirs.cloned().unwrap_or_else(|| format!("refused: {:?}", verdict.lines));
                 failures.push(format!("{hex}\n  ours   {ours}\n  theirs {theirs}"));
             }
@@ -128,10 +161,7 @@ fn compare(tree: &Tree, words: &[Vec<u8>], what: &str) {
     );
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), head(&failures));
     assert!(same > words.len() / 20, "too few valid words to mean anything");
-}
-
-fn printed(inst: &Instruction) -> String {
-    inst.to_string()
+    covered
 }
 
 fn head(failures: &[String]) -> String {
@@ -171,10 +201,11 @@ fn every_single_bit_change_of_every_shape_prints_as_iga_prints_it() {
 
 #[test]
 fn random_changes_and_random_words_print_as_iga_prints_them() {
-    const SEED: u64 = 0x15a_2026;
-    println!("seed {SEED:#x}");
+    let seed =
+        env::var("ISA_SEED").map_or(0x15a_2026, |seed| seed.parse().expect("ISA_SEED: a decimal number"));
+    println!("seed {seed} (set ISA_SEED for another)");
     let tree = Tree::find();
-    let mut rng = Rng(SEED);
+    let mut rng = Rng(seed);
     let shapes = shapes(&tree);
     let codes: Vec<u8> = XE_HPG.ops().map(|(code, _)| code).collect();
     let mut words = Vec::new();
@@ -196,5 +227,7 @@ fn random_changes_and_random_words_print_as_iga_prints_them() {
         word.truncate(if compact { 8 } else { 16 });
         words.push(word);
     }
-    compare(&tree, &words, "random words");
+    let covered = compare(&tree, &words, "random words");
+    let missing: Vec<_> = XE_HPG.ops().map(|(_, op)| op).filter(|op| !covered.contains(op)).collect();
+    assert!(missing.is_empty(), "no valid word of {missing:?}");
 }

@@ -1,7 +1,7 @@
 //! The decoded instruction: plain data, made for an executor and for the printer.
 //!
 //! Sub-register offsets are in **bytes**, strides and widths in **elements**, branch targets in **bytes relative to
-//! the address of the branch instruction itself** (`calla` alone holds an absolute byte offset). Source of the
+//! the address of the branch instruction itself**, `jmpi` included (`calla` alone holds an absolute byte offset). Source of the
 //! facts: Intel's public Xe-HPG PRM volume "3D and Compute" (EU ISA) and the graphics compiler's IGA models.
 
 use super::operand::{Dst, FlagRef, Src};
@@ -260,7 +260,7 @@ pub enum Sfid {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Desc {
     Imm(u32),
-    /// 32 bits of the address register, from the 16-bit element `sub` on, as written in `a0.<sub>`.
+    /// The address register's 32-bit element `sub` (0 to 7), which `mov` writes as `a0.<sub>:ud`.
     A0 {
         sub: u8,
     },
@@ -351,6 +351,14 @@ impl Instruction {
             Ctrl::Branch(branch) => Some(branch),
             _ => None,
         }
+    }
+
+    /// Byte offsets in the kernel that the branch at byte `offset` goes to, as far as the instruction tells: first
+    /// `jip`, then `uip`. A target may lie outside the kernel, before its start too.
+    pub fn targets(&self, offset: usize) -> impl Iterator<Item = i64> {
+        let base = if self.op == Op::Calla { 0 } else { i64::try_from(offset).unwrap_or(i64::MAX) };
+        let [jip, uip] = self.branch().map_or([None; 2], |branch| [branch.jip, branch.uip]);
+        [jip, uip].into_iter().flatten().map(move |target| base.saturating_add(target.into()))
     }
 
     /// The message, of `send` and `sendc`.

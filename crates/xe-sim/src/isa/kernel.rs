@@ -58,12 +58,7 @@ pub fn kernel(text: &[u8], platform: &Platform) -> Result<Kernel, DecodeError> {
             break;
         }
         let inst = instruction(rest, platform).map_err(|reason| DecodeError { offset, reason })?;
-        if let Some(branch) = inst.branch() {
-            let base = if inst.op == Op::Calla { 0 } else { offset as i64 };
-            kernel
-                .labels
-                .extend([branch.jip, branch.uip].into_iter().flatten().map(|to| base + i64::from(to)));
-        }
+        kernel.labels.extend(inst.targets(offset));
         kernel.instructions.push((offset, inst));
         offset += inst.size();
     }

@@ -1,7 +1,7 @@
 //! Instruction set of the execution units: decode and print. Knows nothing of devices, memory or threads.
 //!
 //! Layers: [`operand`], [`swsb`] and [`ir`] (plain data) ← `bits`, `platform` (what a platform's table holds) ←
-//! `xehpg` (that table) ← `compact`, `decode` (bytes → [`Instruction`]) ← `print` (IGA's syntax) and `kernel`.
+//! `xehpg` (that table) ← `compact`, `decode` (bytes → [`Instruction`]) ← `print` and `names` (IGA's syntax), `kernel`.
 //!
 //! To add a platform: write its table beside `xehpg` and add its name to the differential tests (`tests/isa_*.rs`),
 //! which compare every instruction with Intel's own disassembler.
@@ -13,6 +13,7 @@ mod decode_operand;
 mod float;
 pub mod ir;
 mod kernel;
+mod names;
 pub mod operand;
 mod platform;
 mod print;

@@ -28,6 +28,11 @@ impl Tree {
         self.root.join("usr/lib/x86_64-linux-gnu")
     }
 
+    /// A library of the tree.
+    pub fn library(&self, name: &str) -> PathBuf {
+        self.libraries().join(name)
+    }
+
     /// `program`, to be run by the tree's loader with the tree's libraries.
     pub fn command(&self, program: &Path) -> Command {
         let libraries = self.libraries();
