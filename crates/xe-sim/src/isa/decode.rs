@@ -6,7 +6,7 @@
 
 use super::bits::{Field, gather};
 use super::ir::{
-    Branch, CondMod, Ctrl, Desc, Dpas, ExecSize, Instruction, MathFn, Op, PredMode, Predicate, Send, SyncFn,
+    Branch, CondMod, Ctrl, Desc, Dpas, ExecSize, Instruction, MathFn, Op, Predicate, Send, SyncFn,
 };
 use super::operand::{Dst, FlagRef, Src, Type};
 use super::platform::{Encoding, Format, OpInfo, Platform};
@@ -159,23 +159,11 @@ impl Decoder<'_> {
 
     fn predicate(&self) -> Result<Option<Predicate>, Reason> {
         let code = self.get(self.encoding.pred);
-        let mode = match code {
-            0 => return Ok(None),
-            1 => PredMode::Sequential,
-            2 => PredMode::AnyV,
-            3 => PredMode::AllV,
-            4 => PredMode::Any2H,
-            5 => PredMode::All2H,
-            6 => PredMode::Any4H,
-            7 => PredMode::All4H,
-            8 => PredMode::Any8H,
-            9 => PredMode::All8H,
-            10 => PredMode::Any16H,
-            11 => PredMode::All16H,
-            12 => PredMode::Any32H,
-            13 => PredMode::All32H,
-            _ => return Err(reserved("predicate control", code)),
-        };
+        if code == 0 {
+            return Ok(None);
+        }
+        let mode = self.platform.pred_modes.get(usize::from(code)).copied().flatten();
+        let mode = mode.ok_or(reserved("predicate control", code))?;
         Ok(Some(Predicate { inverted: self.is_set(self.encoding.pred_inv), mode }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::bits::{Field, Move};
 use super::compact::{Compaction, NativeHints};
-use super::ir::{MathFn, Op, Sfid, SyncFn};
+use super::ir::{MathFn, Op, PredMode, Sfid, SyncFn};
 use super::operand::{RegFile, Type};
 use super::swsb::SwsbEncoding;
 
@@ -180,6 +180,8 @@ pub struct Platform {
     /// By type code; immediates and registers share the codes, not the meaning.
     pub(super) reg_types: [Option<Type>; 16],
     pub(super) imm_types: [Option<Type>; 16],
+    /// By predicate code; 0 stands for no predicate.
+    pub(super) pred_modes: [Option<PredMode>; 16],
     pub(super) arfs: &'static [Arf],
     pub(super) math: [Option<MathFn>; 16],
     pub(super) sync: [Option<SyncFn>; 16],

@@ -5,7 +5,7 @@
 
 use super::bits::{Field, Move};
 use super::compact::NativeHints;
-use super::ir::{MathFn, Op, Sfid, SyncFn};
+use super::ir::{MathFn, Op, PredMode, Sfid, SyncFn};
 use super::operand::{RegFile, Type};
 use super::platform::{
     Arf, DstFields, Encoding, Format, Has, OpInfo, Platform, SendFields, SrcFields, TernaryFields,
@@ -280,6 +280,25 @@ const IMM_TYPES: [Option<Type>; 16] = [
     None,
 ];
 
+const PRED_MODES: [Option<PredMode>; 16] = [
+    None,
+    Some(PredMode::Sequential),
+    Some(PredMode::AnyV),
+    Some(PredMode::AllV),
+    Some(PredMode::Any2H),
+    Some(PredMode::All2H),
+    Some(PredMode::Any4H),
+    Some(PredMode::All4H),
+    Some(PredMode::Any8H),
+    Some(PredMode::All8H),
+    Some(PredMode::Any16H),
+    Some(PredMode::All16H),
+    Some(PredMode::Any32H),
+    Some(PredMode::All32H),
+    None,
+    None,
+];
+
 const MATH: [Option<MathFn>; 16] = [
     None,
     Some(MathFn::Inv),
@@ -367,6 +386,7 @@ pub static XE_HPG: Platform = Platform {
     swsb: SwsbEncoding::ThreePipes,
     reg_types: REG_TYPES,
     imm_types: IMM_TYPES,
+    pred_modes: PRED_MODES,
     arfs: ARFS,
     math: MATH,
     sync: SYNC,
