@@ -13,4 +13,6 @@
 pub mod arena;
 pub mod client;
 pub mod device;
+pub mod fault;
+pub mod profile;
 pub mod trace;

@@ -3,6 +3,9 @@
 //! Times are CLOCK_MONOTONIC nanoseconds, so that they can be laid beside times taken by the client. GPU
 //! addresses are 48-bit (not sign-extended). Sizes are bytes. `seq` counts events from 1.
 
+mod sink;
+pub use sink::TraceSink;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of this format. A reader refuses a higher one.
