@@ -46,6 +46,11 @@ pub trait ClientMem {
     fn read_into(&self, process: ProcessId, addr: u64, dst: &crate::arena::Span<'_>) -> Result<(), Errno>;
     /// The other way round (one `process_vm_writev`).
     fn write_from(&self, process: ProcessId, addr: u64, src: &crate::arena::Span<'_>) -> Result<(), Errno>;
+    /// Whether the page at `addr` belongs to a mapping of a file (for fault rules that select on it).
+    fn is_file(&self, process: ProcessId, addr: u64) -> bool {
+        let _ = (process, addr);
+        false
+    }
     /// Ranges (offset, length in bytes) of the arena's memfd that any client process still has mapped: the memory of
     /// a closed BO is not reused before its last mapping is gone. `None`: not known, nothing is held back.
     fn arena_mappings(&self) -> Option<Vec<(u64, u64)>> {

@@ -12,7 +12,10 @@
 
 pub mod arena;
 pub mod client;
+pub mod cs;
 pub mod device;
 pub mod fault;
+pub mod oracle;
 pub mod profile;
 pub mod trace;
+pub mod uapi;

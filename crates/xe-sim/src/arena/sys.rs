@@ -6,6 +6,8 @@ use std::ptr::NonNull;
 
 use super::Span;
 
+const PAGE: u64 = 4096;
+
 /// One `MAP_SHARED | MAP_NORESERVE` mapping of a memfd, unmapped on drop.
 pub(super) struct Mapping {
     base: NonNull<u8>,
@@ -92,6 +94,42 @@ impl Mapping {
         // SAFETY: range checked.
         unsafe { std::ptr::write_bytes(dst, byte, len as usize) };
         true
+    }
+
+    /// Writes zeros to the pages of a page-aligned range that are in memory; the others are holes and read as zeros.
+    pub(super) fn wipe_resident(&self, offset: u64, len: u64) {
+        const CHUNK: u64 = 4 << 20;
+        let mut pages = [0u8; (CHUNK / PAGE) as usize];
+        let mut done = 0;
+        while done < len {
+            let n = CHUNK.min(len - done);
+            let Some(at) = self.at(offset + done, n) else { return };
+            // SAFETY: `at` is page aligned and valid for `n` bytes; `pages` holds one byte for each page of `n`.
+            let known = unsafe { libc::mincore(at.cast(), n as usize, pages.as_mut_ptr().cast()) } == 0;
+            let count = n.div_ceil(PAGE) as usize;
+            let mut page = 0;
+            while page < count {
+                let resident = |p: usize| !known || pages.get(p).is_some_and(|b| b & 1 != 0);
+                let start = page;
+                while page < count && resident(page) {
+                    page += 1;
+                }
+                if page > start {
+                    let from = start as u64 * PAGE;
+                    self.fill(offset + done + from, (page as u64 * PAGE).min(n) - from, 0);
+                }
+                page += 1;
+            }
+            done += n;
+        }
+    }
+
+    /// Frees the pages of a range; false when the kernel refuses.
+    pub(super) fn punch(&self, offset: u64, len: u64) -> bool {
+        use nix::fcntl::{FallocateFlags, fallocate};
+        let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return false };
+        let mode = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        fallocate(&self.fd, mode, offset, len).is_ok()
     }
 
     pub(super) fn span(&self, offset: u64, len: u64) -> Option<Span<'_>> {
