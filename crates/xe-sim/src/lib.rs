@@ -17,5 +17,6 @@ pub mod device;
 pub mod fault;
 pub mod oracle;
 pub mod profile;
+pub mod testkit;
 pub mod trace;
 pub mod uapi;

@@ -152,4 +152,18 @@ impl Span<'_> {
     pub(crate) fn as_iovec(&self) -> libc::iovec {
         libc::iovec { iov_base: self.at.cast(), iov_len: self.len as usize }
     }
+
+    /// Copies `bytes` into the span, as far as both reach. For fakes that have no system call at hand.
+    pub fn store(&self, bytes: &[u8]) {
+        let n = bytes.len().min(self.len as usize);
+        // SAFETY: the span is valid for `len` bytes while its arena is borrowed; `bytes` is private memory of ours.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at, n) };
+    }
+
+    /// Copies the span into `bytes`, as far as both reach.
+    pub fn load(&self, bytes: &mut [u8]) {
+        let n = bytes.len().min(self.len as usize);
+        // SAFETY: as in `store`, the other way round.
+        unsafe { std::ptr::copy_nonoverlapping(self.at, bytes.as_mut_ptr(), n) };
+    }
 }

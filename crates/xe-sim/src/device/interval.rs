@@ -48,7 +48,9 @@ impl<V: Piece> IntervalMap<V> {
             Some((first, _, _)) => first,
             None => start,
         };
-        while let Some((&at, _)) = self.map.range(from..end).next() {
+        // A range whose start lies behind its end would panic.
+        while from < end {
+            let Some((&at, _)) = self.map.range(from..end).next() else { return };
             let Some((piece_len, value)) = self.map.remove(&at) else { return };
             let piece_end = at + piece_len;
             let mut left = 0;

@@ -152,6 +152,16 @@ impl Device {
         self.arena.fd()
     }
 
+    /// The memory behind all objects.
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// Hands buffered trace lines to their writer.
+    pub fn flush_trace(&mut self) {
+        self.trace.flush();
+    }
+
     fn key(&mut self) -> u64 {
         self.last_key += 1;
         self.last_key
@@ -160,7 +170,7 @@ impl Device {
     /// A client opened the device node.
     pub fn open(&mut self, process: ProcessId) -> FileId {
         let file = FileId(self.key());
-        self.files.insert(file, File::new(process));
+        self.files.insert(file, File::new());
         self.trace.emit(Event::Open { file: file.0, process: process.0 });
         file
     }

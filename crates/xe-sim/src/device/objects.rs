@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::syncobj::Syncobj;
-use crate::client::ProcessId;
 
 /// A buffer object, unique for the device's lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,11 +63,6 @@ impl<T> Default for Ids<T> {
 }
 
 impl<T> Ids<T> {
-    /// The id that the next `insert` gives.
-    pub fn next(&self) -> u32 {
-        self.lowest_free
-    }
-
     pub fn insert(&mut self, value: T) -> u32 {
         let id = self.lowest_free;
         self.map.insert(id, value);
@@ -102,7 +96,6 @@ impl<T> Ids<T> {
 /// One open file description.
 #[derive(Debug)]
 pub struct File {
-    pub process: ProcessId,
     pub handles: Ids<BoId>,
     pub vms: Ids<VmKey>,
     pub queues: Ids<QueueKey>,
@@ -110,9 +103,8 @@ pub struct File {
 }
 
 impl File {
-    pub fn new(process: ProcessId) -> File {
+    pub fn new() -> File {
         File {
-            process,
             handles: Ids::default(),
             vms: Ids::default(),
             queues: Ids::default(),
