@@ -46,6 +46,16 @@ pub trait ClientMem {
     fn read_into(&self, process: ProcessId, addr: u64, dst: &crate::arena::Span<'_>) -> Result<(), Errno>;
     /// The other way round (one `process_vm_writev`).
     fn write_from(&self, process: ProcessId, addr: u64, src: &crate::arena::Span<'_>) -> Result<(), Errno>;
+    /// Whether the page at `addr` belongs to a mapping of a file (for fault rules that select on it).
+    fn is_file(&self, process: ProcessId, addr: u64) -> bool {
+        let _ = (process, addr);
+        false
+    }
+    /// Ranges (offset, length in bytes) of the arena's memfd that any client process still has mapped: the memory of
+    /// a closed BO is not reused before its last mapping is gone. `None`: not known, nothing is held back.
+    fn arena_mappings(&self) -> Option<Vec<(u64, u64)>> {
+        None
+    }
 }
 
 /// Answer to one ioctl.
@@ -59,3 +69,10 @@ pub enum Reply {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WaitId(pub u64);
+
+/// How the client's main process ended. Both absent: the supervisor was stopped first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientExit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}

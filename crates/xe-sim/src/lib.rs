@@ -12,6 +12,12 @@
 
 pub mod arena;
 pub mod client;
+pub mod cs;
 pub mod device;
+pub mod fault;
 pub mod isa;
+pub mod oracle;
+pub mod profile;
+pub mod testkit;
 pub mod trace;
+pub mod uapi;

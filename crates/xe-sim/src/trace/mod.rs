@@ -3,6 +3,10 @@
 //! Times are CLOCK_MONOTONIC nanoseconds, so that they can be laid beside times taken by the client. GPU
 //! addresses are 48-bit (not sign-extended). Sizes are bytes. `seq` counts events from 1.
 
+mod sink;
+pub use sink::TraceSink;
+pub(crate) use sink::{clock_ns, now_ns};
+
 use serde::{Deserialize, Serialize};
 
 /// Version of this format. A reader refuses a higher one.
@@ -101,10 +105,12 @@ pub enum Event {
         queue: u32,
     },
     QueueBanned {
+        file: u64,
         queue: u32,
         reason: String,
     },
     Exec {
+        file: u64,
         queue: u32,
         addr: u64,
         errno: i32,
@@ -112,6 +118,7 @@ pub enum Event {
     /// A COMPUTE_WALKER reached the command streamer. `n` counts dispatches of the device from 1.
     Dispatch {
         n: u64,
+        file: u64,
         queue: u32,
         vm: u32,
         /// Kernel start pointer, 48-bit GPU address.
@@ -124,10 +131,12 @@ pub enum Event {
     /// A pointer of dispatch `n` that had been bound and no longer is.
     Hazard {
         n: u64,
+        file: u64,
         queue: u32,
         vm: u32,
         pointer: u64,
         payload_offset: u32,
+        role: PointerRole,
         range_addr: u64,
         range_len: u64,
         /// Sequence numbers of the binds and unbinds of that range, in order; the last is the unbind.
@@ -135,6 +144,7 @@ pub enum Event {
     },
     /// Bytes moved by the blitter.
     Copy {
+        file: u64,
         queue: u32,
         vm: u32,
         command: String,
@@ -144,6 +154,7 @@ pub enum Event {
     },
     /// Device access to an address with nothing bound there.
     UnmappedAccess {
+        file: u64,
         vm: u32,
         queue: u32,
         addr: u64,
@@ -152,8 +163,10 @@ pub enum Event {
         by: String,
         scratch: bool,
     },
-    /// A command the streamer does not know, with its first dword. `count` > 1 only in the summary at the end.
+    /// A command the streamer does not know or does not model in full, with its first dword. Repeats of one
+    /// command are counted in the summary only.
     UnsupportedCommand {
+        file: u64,
         queue: u32,
         dword: u32,
         addr: u64,
@@ -171,6 +184,21 @@ pub enum Event {
     },
     /// Last line: everything counted.
     Summary(Summary),
+}
+
+/// Where a dispatch carries a pointer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PointerRole {
+    /// Inline data or indirect (cross-thread) data.
+    #[default]
+    Payload,
+    /// The kernel's first instruction.
+    Kernel,
+    /// The scratch surface state that the front end was given (CFE_STATE).
+    ScratchState,
+    /// The scratch memory that this surface state describes.
+    Scratch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,7 +226,9 @@ pub enum EngineClass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pointer {
     /// Byte offset in the payload; inline data first, then the indirect data.
+    /// Zero where `role` is not [`PointerRole::Payload`].
     pub payload_offset: u32,
+    pub role: PointerRole,
     pub value: u64,
     pub range_addr: u64,
     pub range_len: u64,

@@ -1,0 +1,133 @@
+//! State and dispatch commands of the compute pipe.
+
+use super::{Effect, Flow, Machine, gpu_ticks, qword, word};
+use crate::device::vm::VA_MASK;
+use crate::oracle;
+use crate::profile::Family;
+use crate::trace::Event;
+
+/// Where the parts of COMPUTE_WALKER lie, in dwords. Same order in both families; Xe2 has one more dword before the
+/// interface descriptor.
+struct Layout {
+    descriptor: usize,
+    post_sync: usize,
+    inline: usize,
+}
+
+const XE_HPG: Layout = Layout { descriptor: 18, post_sync: 26, inline: 31 };
+const XE2: Layout = Layout { descriptor: 19, post_sync: 27, inline: 32 };
+
+pub(super) fn state_base_address(m: &mut Machine<'_>, w: &[u32]) -> Effect {
+    // Each base has its "modify" bit in bit 0; the address is in 12..63.
+    let base = |at: usize| {
+        let value = qword(w, at);
+        (value & 1 != 0).then_some(value & VA_MASK & !0xfff)
+    };
+    let heaps = &mut m.ctx.heaps;
+    heaps.general = base(1).or(heaps.general);
+    heaps.surface = base(4).or(heaps.surface);
+    heaps.instruction = base(10).or(heaps.instruction);
+    heaps.bindless_surface = base(16).or(heaps.bindless_surface);
+    Ok(Flow::Next)
+}
+
+pub(super) fn cfe_state(m: &mut Machine<'_>, w: &[u32]) -> Effect {
+    // Bits 10..31 hold bits 6..27 of the surface state's offset.
+    m.ctx.heaps.scratch_state = (word(w, 1) >> 10) << 6;
+    Ok(Flow::Next)
+}
+
+/// A dispatch. Kernels are not executed: memory changes by the post-sync write only.
+pub(super) fn walker(m: &mut Machine<'_>, w: &[u32]) -> Effect {
+    let layout = match m.family {
+        Family::XeHpg => XE_HPG,
+        Family::Xe2Hpg => XE2,
+    };
+    let indirect_len = word(w, 2) & 0x1_ffff;
+    let indirect_start = word(w, 3) & !0x3f;
+    let groups = if word(w, 0) & (1 << 10) != 0 {
+        // Indirect: the group counts come from the dispatch-dimension registers.
+        [0x2500u32, 0x2504, 0x2508].map(|r| m.ctx.read_register(r, false))
+    } else {
+        [word(w, 7), word(w, 8), word(w, 9)]
+    };
+    m.counters.dispatches += 1;
+    let n = m.counters.dispatches;
+    let kernel =
+        m.ctx.heaps.instruction.unwrap_or(0).wrapping_add(u64::from(word(w, layout.descriptor) & !0x3f))
+            & VA_MASK;
+    let inline_words = if word(w, 4) & (1 << 25) != 0 {
+        w.get(layout.inline..layout.inline + 8).unwrap_or_default()
+    } else {
+        &[]
+    };
+    let mut payload: Vec<u8> = inline_words.iter().flat_map(|d| d.to_le_bytes()).collect();
+    let mut missed_payload = None;
+    if indirect_len > 0 {
+        let at = m.ctx.heaps.general.unwrap_or(0).wrapping_add(u64::from(indirect_start)) & VA_MASK;
+        let inline_len = payload.len();
+        payload.resize(inline_len + indirect_len as usize, 0);
+        let touch = m.memory.read(at, payload.get_mut(inline_len..).unwrap_or_default());
+        missed_payload = (touch.missed > 0).then_some(touch);
+    }
+    let found = oracle::inspect(&m.memory, &m.ctx.heaps, kernel, &payload);
+    let (file, queue, vm) = (m.ids.file, m.ids.queue, m.ids.vm);
+    m.trace.emit(Event::Dispatch {
+        n,
+        file,
+        queue,
+        vm,
+        kernel,
+        groups,
+        pointers: found.pointers,
+        executed: false,
+    });
+    for stale in found.stale {
+        m.counters.hazards += 1;
+        m.trace.emit(Event::Hazard {
+            n,
+            file,
+            queue,
+            vm,
+            pointer: stale.pointer,
+            payload_offset: stale.payload_offset,
+            role: stale.role,
+            range_addr: stale.range_addr,
+            range_len: stale.range_len,
+            history: stale.history,
+        });
+    }
+    if let Some(touch) = missed_payload {
+        m.settle(touch, false, "COMPUTE_WALKER indirect data")?;
+    }
+    let code = {
+        let mut first = [0u8; 16];
+        m.memory.read(kernel, &mut first)
+    };
+    m.settle(code, false, "COMPUTE_WALKER kernel")?;
+    post_sync(m, w, layout.post_sync)?;
+    Ok(Flow::Next)
+}
+
+fn post_sync(m: &mut Machine<'_>, w: &[u32], at: usize) -> Result<(), String> {
+    const BY: &str = "COMPUTE_WALKER post-sync";
+    let addr = qword(w, at + 1) & VA_MASK;
+    match word(w, at) & 3 {
+        0 => Ok(()),
+        1 => m.write(addr, &qword(w, at + 3).to_le_bytes(), BY),
+        3 => {
+            // Context start, global start, context end, global end: 32 bits each before Xe2, 64 bits from there on.
+            let start = gpu_ticks().max(2);
+            let stamps = [start, start, start + 1, start + 1];
+            let bytes: Vec<u8> = match m.family {
+                Family::XeHpg => stamps.iter().flat_map(|t| (*t as u32).max(2).to_le_bytes()).collect(),
+                Family::Xe2Hpg => stamps.iter().flat_map(|t| t.to_le_bytes()).collect(),
+            };
+            m.write(addr, &bytes, BY)
+        }
+        _ => {
+            m.unsupported("COMPUTE_WALKER (post-sync operation)", word(w, 0), m.ctx.ip);
+            Ok(())
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! The simulated device: dispatch of requests to the objects of the xe driver.

@@ -1,0 +1,119 @@
+//! Where trace records go: JSON lines through a buffer, losses counted.
+
+use std::io::Write;
+
+use super::{Event, Record};
+
+const FLUSH_AT: usize = 64 << 10;
+
+/// Buffered writer of trace records; numbers them and stamps the time.
+pub struct TraceSink {
+    out: Option<Box<dyn Write + Send>>,
+    buffer: Vec<u8>,
+    /// Lines in `buffer`, to count what a failed write loses.
+    pending: u64,
+    seq: u64,
+    lost: u64,
+}
+
+impl TraceSink {
+    pub fn to_writer(out: Box<dyn Write + Send>) -> TraceSink {
+        TraceSink { out: Some(out), buffer: Vec::with_capacity(2 * FLUSH_AT), pending: 0, seq: 0, lost: 0 }
+    }
+
+    /// Numbers events but keeps none.
+    pub fn none() -> TraceSink {
+        TraceSink { out: None, buffer: Vec::new(), pending: 0, seq: 0, lost: 0 }
+    }
+
+    /// Records an event and returns its sequence number.
+    pub(crate) fn emit(&mut self, event: Event) -> u64 {
+        self.emit_at(now_ns(), event)
+    }
+
+    pub(crate) fn emit_at(&mut self, t: u64, event: Event) -> u64 {
+        self.seq += 1;
+        if self.out.is_some() {
+            let urgent = matches!(
+                event,
+                Event::Start { .. } | Event::Hazard { .. } | Event::QueueBanned { .. } | Event::Summary(_)
+            );
+            let mark = self.buffer.len();
+            let record = Record { seq: self.seq, t, event };
+            match serde_json::to_writer(&mut self.buffer, &record) {
+                Ok(()) => {
+                    self.buffer.push(b'\n');
+                    self.pending += 1;
+                }
+                Err(_) => {
+                    self.buffer.truncate(mark);
+                    self.lost += 1;
+                }
+            }
+            if urgent || self.buffer.len() >= FLUSH_AT {
+                self.flush();
+            }
+        }
+        self.seq
+    }
+
+    /// The number the next event will get.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.seq + 1
+    }
+
+    /// Hands everything to the writer. What cannot be written is counted as lost and dropped.
+    pub(crate) fn flush(&mut self) {
+        let Some(out) = &mut self.out else { return };
+        if self.buffer.is_empty() {
+            return;
+        }
+        if out.write_all(&self.buffer).and_then(|()| out.flush()).is_err() {
+            self.lost += self.pending;
+        }
+        self.buffer.clear();
+        self.pending = 0;
+    }
+
+    /// Events that could not be written.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub(crate) fn now_ns() -> u64 {
+    clock_ns(nix::time::ClockId::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// The clock's value in nanoseconds; `None` when the kernel does not know the clock.
+pub(crate) fn clock_ns(id: nix::time::ClockId) -> Option<u64> {
+    let t = nix::time::clock_gettime(id).ok()?;
+    u64::try_from(t.tv_sec()).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(t.tv_nsec()).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::from_raw_os_error(libc::ENOSPC))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn sink_full_disk_counts_every_lost_event() {
+        let mut sink = TraceSink::to_writer(Box::new(Full));
+        for file in 0..5 {
+            sink.emit(Event::Close { file });
+        }
+        assert_eq!(sink.lost(), 0, "still buffered");
+        sink.flush();
+        assert_eq!(sink.lost(), 5);
+    }
+}
