@@ -1,5 +1,71 @@
-//! Arguments of `repro-matrix plan`.
+//! Arguments of `repro-matrix plan`, and the choice of arms that `run` shares.
+
+use std::path::PathBuf;
 
 /// Show the arms of a matrix, and what is left out and why; run nothing.
 #[derive(Debug, clap::Args)]
-pub struct PlanArgs {}
+pub struct PlanArgs {
+    /// The matrix file.
+    pub matrix: PathBuf,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Print the whole plan as JSON: arms, run order, exclusions.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which arms, in which order, on which device.
+#[derive(Debug, Default, clap::Args)]
+pub struct SelectArgs {
+    /// Only arms whose id contains this text, or matches it if it has * or ?; may be given several times.
+    #[arg(long = "arm", value_name = "PATTERN")]
+    pub arms: Vec<String>,
+    /// Only these variants (* and ? allowed); may be given several times.
+    #[arg(long, value_name = "PATTERN")]
+    pub only_variant: Vec<String>,
+    /// Only these sources.
+    #[arg(long, value_name = "PATTERN")]
+    pub only_source: Vec<String>,
+    /// Only these debug-key sets.
+    #[arg(long, value_name = "PATTERN")]
+    pub only_keys: Vec<String>,
+    /// Only these workloads.
+    #[arg(long, value_name = "PATTERN")]
+    pub only_workload: Vec<String>,
+    /// Seed of the run order instead of the matrix's own.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Runs of every arm instead of the matrix's own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
+    /// The device of every arm that says `auto`: auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F.
+    #[arg(long, value_name = "DEVICE", value_parser = device)]
+    pub device: Option<String>,
+    /// The driver build of every arm that says `default`.
+    #[arg(long, value_name = "NAME")]
+    pub driver: Option<String>,
+}
+
+fn device(text: &str) -> Result<String, String> {
+    if crate::matrix::validate::is_device(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F (pci:0000:09:00.0)".to_owned())
+    }
+}
+
+impl SelectArgs {
+    pub fn selection(&self) -> crate::plan::Selection {
+        crate::plan::Selection {
+            arms: self.arms.clone(),
+            variants: self.only_variant.clone(),
+            sources: self.only_source.clone(),
+            keys: self.only_keys.clone(),
+            workloads: self.only_workload.clone(),
+            seed: self.seed,
+            device: self.device.clone().filter(|device| device != "auto"),
+            driver: self.driver.clone(),
+            repeats: self.repeats,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Bytes → wire tables → [`Matrix`]. Reads each table on its own, so that one run reports every mistake of a file.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use miette::NamedSource;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::problem::{Invalid, Problems, nearest};
+use super::schema::{
+    ArmTable, DefaultsTable, Head, KeyTable, NAMED_SECTIONS, ProductTable, SourceTable, VariantTable,
+    WorkloadTable,
+};
+use super::units::At;
+use super::{LoadError, Matrix, Problem, validate};
+
+/// A matrix is written by hand; what is larger is another file.
+pub const LARGEST: u64 = 4 << 20;
+
+/// A named table and the place of its name.
+pub type Named<T> = BTreeMap<String, (std::ops::Range<usize>, T)>;
+
+/// The file as tables; names are not resolved.
+#[derive(Debug, Default)]
+pub struct Wire {
+    pub head: Option<Head>,
+    pub defaults: DefaultsTable,
+    pub variants: Named<VariantTable>,
+    pub sources: Named<SourceTable>,
+    pub keys: Named<KeyTable>,
+    pub workloads: Named<WorkloadTable>,
+    pub products: Vec<At<ProductTable>>,
+    pub arms: Vec<At<ArmTable>>,
+    /// Per section, names whose table could not be read: a reference to one is no second mistake.
+    pub unreadable: BTreeMap<&'static str, Vec<String>>,
+}
+
+/// Reads a matrix file.
+///
+/// # Errors
+/// [`LoadError`]: unreadable, over [`LARGEST`] bytes, not UTF-8, or invalid with every problem and its place.
+pub fn load(path: &Path) -> Result<Matrix, LoadError> {
+    let read = |source| LoadError::Read { path: path.to_owned(), source };
+    let file = std::fs::File::open(path).map_err(read)?;
+    let mut bytes = Vec::new();
+    // One byte past the limit tells a file of exactly the limit from a larger one, even for a pipe or /dev/zero.
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(read)?;
+    parse(&path.display().to_string(), &bytes)
+}
+
+/// Reads a matrix from memory; `name` is what errors call it.
+///
+/// # Errors
+/// As [`load`], without `Read`.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Matrix, LoadError> {
+    if bytes.len() as u64 > LARGEST {
+        return Err(LoadError::TooLarge { name: name.to_owned(), limit: LARGEST });
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        let valid = String::from_utf8_lossy(bytes.get(..offset).unwrap_or_default());
+        LoadError::NotUtf8 {
+            name: name.to_owned(),
+            line: valid.matches('\n').count() + 1,
+            column: valid.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+            offset,
+        }
+    })?;
+    let mut problems = Problems::new(text);
+    let wire = read_tables(text, &mut problems);
+    let matrix = validate::validate(wire, text, &mut problems);
+    match matrix {
+        Some(matrix) if problems.is_empty() => Ok(matrix),
+        _ => {
+            let text: Arc<str> = text.into();
+            Err(Box::new(Invalid { source: NamedSource::new(name, text), problems: problems.into_sorted() })
+                .into())
+        }
+    }
+}
+
+fn read_tables(text: &str, problems: &mut Problems<'_>) -> Wire {
+    let mut wire = Wire::default();
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        problems.push(Problem::new(span, error.message()));
+    }
+    if !errors.is_empty() {
+        // What was recovered is a guess; problems found in it would mislead.
+        return wire;
+    }
+    let whole = root.span();
+    let mut root = root.into_inner();
+    wire.variants = named(&mut root, "variants", &mut wire.unreadable, problems);
+    wire.sources = named(&mut root, "sources", &mut wire.unreadable, problems);
+    wire.keys = named(&mut root, "keys", &mut wire.unreadable, problems);
+    wire.workloads = named(&mut root, "workloads", &mut wire.unreadable, problems);
+    wire.products = list(&mut root, "product", problems);
+    wire.arms = list(&mut root, "arm", problems);
+    if let Some(defaults) = root.remove("defaults")
+        && let Some(defaults) = table(defaults, "[defaults]", &[], problems)
+    {
+        wire.defaults = defaults;
+    }
+    let sections: Vec<&str> = NAMED_SECTIONS.into_iter().chain(["product", "arm", "defaults"]).collect();
+    wire.head = table(Spanned::new(whole, DeValue::Table(root)), "a matrix file", &sections, problems);
+    wire
+}
+
+/// A section of named tables, such as `[variants.X]`.
+fn named<T: DeserializeOwned>(
+    root: &mut DeTable<'_>,
+    section: &'static str,
+    unreadable: &mut BTreeMap<&'static str, Vec<String>>,
+    problems: &mut Problems<'_>,
+) -> Named<T> {
+    let mut found = Named::new();
+    let Some(value) = root.remove(section) else { return found };
+    let span = value.span();
+    let DeValue::Table(tables) = value.into_inner() else {
+        problems.push(
+            Problem::new(span, format!("`{section}` is a table of tables"))
+                .label(format!("write [{section}.NAME]")),
+        );
+        return found;
+    };
+    for (name, value) in tables {
+        if problems.is_full() {
+            break;
+        }
+        let at = name.span();
+        let name = name.into_inner().into_owned();
+        let what = format!("[{section}.{}]", shorten(&name));
+        match table(value, &what, &[], problems) {
+            Some(read) => {
+                found.insert(name, (at, read));
+            }
+            None => unreadable.entry(section).or_default().push(name),
+        }
+    }
+    found
+}
+
+/// A section of repeated tables, such as `[[arm]]`.
+fn list<T: DeserializeOwned>(root: &mut DeTable<'_>, section: &str, problems: &mut Problems<'_>) -> Vec<At<T>> {
+    let Some(value) = root.remove(section) else { return Vec::new() };
+    let span = value.span();
+    let DeValue::Array(items) = value.into_inner() else {
+        problems.push(
+            Problem::new(span, format!("`{section}` is a list of tables"))
+                .label(format!("write [[{section}]] with two brackets")),
+        );
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for item in items {
+        if problems.is_full() {
+            break;
+        }
+        found.extend(table(item, &format!("[[{section}]]"), &[], problems));
+    }
+    found
+}
+
+/// Reads one table. Every key that cannot be read is reported, then taken out and the rest tried again, so that one
+/// mistake does not hide the next. `None` if anything was wrong.
+fn table<T: DeserializeOwned>(
+    mut value: Spanned<DeValue<'_>>,
+    what: &str,
+    further_keys: &[&str],
+    problems: &mut Problems<'_>,
+) -> Option<T> {
+    let span = value.span();
+    if !matches!(value.get_ref(), DeValue::Table(_)) {
+        problems.push(Problem::new(span, format!("{what} is a table")));
+        return None;
+    }
+    let mut removed: Vec<String> = Vec::new();
+    loop {
+        match T::deserialize(ValueDeserializer::from(value.clone())) {
+            Ok(read) => return removed.is_empty().then_some(read),
+            Err(error) => {
+                let at = error.span().unwrap_or(span.clone());
+                // A required key that was just taken out for its bad value is not missing.
+                let missing = error.message().strip_prefix("missing field `");
+                if missing.is_some_and(|rest| removed.iter().any(|key| rest.trim_end_matches('`') == key)) {
+                    return None;
+                }
+                problems.push(explain(error.message(), at.clone(), what, further_keys));
+                let DeValue::Table(keys) = value.get_mut() else { return None };
+                let culprit = keys.iter().find_map(|(key, value)| {
+                    let covers = |range: std::ops::Range<usize>| range.start <= at.start && at.end <= range.end;
+                    (covers(key.span()) || covers(value.span())).then(|| key.get_ref().to_string())
+                });
+                match culprit {
+                    Some(key) if !problems.is_full() => {
+                        keys.remove(key.as_str());
+                        removed.push(key);
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+}
+
+/// serde's words, in the words of a matrix file.
+fn explain(message: &str, at: std::ops::Range<usize>, what: &str, further_keys: &[&str]) -> Problem {
+    // Odd parts of a split at backticks are the quoted words: the unknown one, then the expected ones.
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (name, expected) = quoted.split_first().map_or(("", [].as_slice()), |(name, rest)| (*name, rest));
+    if message.starts_with("unknown field") {
+        let known = || expected.iter().chain(further_keys).copied();
+        let problem = Problem::new(at, format!("unknown key \"{}\" in {what}", shorten(name)));
+        return match nearest(name, known()) {
+            Some(near) => problem.label(format!("did you mean \"{near}\"?")),
+            None => problem.help(format!("known keys: {}", known().collect::<Vec<_>>().join(", "))),
+        };
+    }
+    if message.starts_with("unknown variant") {
+        let problem = Problem::new(at, format!("unknown value \"{}\" in {what}", shorten(name)));
+        let problem = problem.help(format!("one of: {}", expected.join(", ")));
+        return match nearest(name, expected.iter().copied()) {
+            Some(near) => problem.label(format!("did you mean \"{near}\"?")),
+            None => problem,
+        };
+    }
+    if message.starts_with("missing field") {
+        return Problem::new(at, format!("{what} needs `{name}`"));
+    }
+    Problem::new(at, format!("{} in {what}", shorten(message)))
+}
+
+/// A word of a message: hostile files hold names of megabytes and control characters.
+pub fn shorten(text: &str) -> String {
+    const MOST: usize = 120;
+    let mut short: String = text
+        .chars()
+        .take(MOST)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
+    if text.chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,184 @@
+//! What the machine can do, as far as it decides which arms can be run. Facts are passed in; what is not known excludes
+//! nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::matrix::units::Size;
+use crate::model::arm::{Arm, FrontEnd, Medium, Observer, SourceKind, Workload};
+
+/// Facts about this machine. `None` or an absent entry: not known, and no reason to leave anything out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// What `auto` stands for: true = the simulated device.
+    pub auto_is_simulated: Option<bool>,
+    /// Bytes that processes can still take.
+    pub memory_available: Option<u64>,
+    /// Free bytes where files of `medium = "tmpfs"` are put.
+    pub tmpfs_room: Option<u64>,
+    /// Free bytes where files of `medium = "disk"` are put.
+    pub disk_room: Option<u64>,
+    /// Bytes of device memory.
+    pub device_memory: Option<u64>,
+    /// Instruments that this machine lacks, each with the reason.
+    pub missing_observers: BTreeMap<Observer, String>,
+    /// Front ends that cannot be built here, each with the reason.
+    pub missing_front_ends: BTreeMap<FrontEnd, String>,
+    /// Names in the driver store; `default` is always accepted.
+    pub drivers: Option<BTreeSet<String>>,
+    /// Names of the simulated device's profiles.
+    pub profiles: Option<BTreeSet<String>>,
+}
+
+impl HostFacts {
+    /// What can be read without running anything: free memory and room, and programs in PATH.
+    pub fn probe() -> HostFacts {
+        let mut facts = HostFacts {
+            auto_is_simulated: Some(!has_intel_render_node(Path::new("/sys/class/drm"))),
+            memory_available: memory_available(),
+            tmpfs_room: room(Path::new("/dev/shm")),
+            disk_room: room(&std::env::temp_dir()),
+            ..HostFacts::default()
+        };
+        if !in_path("strace") {
+            for observer in [Observer::Strace, Observer::StraceSummary] {
+                facts.missing_observers.insert(observer, "strace is not in PATH".to_owned());
+            }
+        }
+        facts
+    }
+
+    fn simulated(&self, arm: &Arm) -> Option<bool> {
+        match arm.device.as_str() {
+            "auto" => self.auto_is_simulated,
+            device => Some(device.starts_with("sim:")),
+        }
+    }
+
+    /// Keeps the arm or says why this machine cannot run it. The simulated device's own trace is taken from arms that
+    /// run on a card, with a note, because such an arm loses nothing else.
+    pub fn admit(&self, arm: &mut Arm, notes: &mut Vec<String>) -> Result<(), String> {
+        let simulated = self.simulated(arm);
+        if simulated == Some(false) && arm.observers.contains(&Observer::Sim) {
+            arm.observers.retain(|observer| *observer != Observer::Sim);
+            notes.push("observer sim: only where the device is simulated; left out on a card".to_owned());
+        }
+        for observer in &arm.observers {
+            if let Some(reason) = self.missing_observers.get(observer) {
+                return Err(format!("it needs observer {}: {reason}", observer_word(*observer)));
+            }
+        }
+        if let Some(reason) = self.missing_front_ends.get(&arm.variant.front_end) {
+            return Err(reason.clone());
+        }
+        if let Some(drivers) = &self.drivers
+            && arm.driver != "default"
+            && !drivers.contains(&arm.driver)
+        {
+            return Err(format!("no driver build \"{}\" in the store (see `repro-matrix drivers list`)", arm.driver));
+        }
+        if let (Some(profiles), Some(profile)) = (&self.profiles, arm.device.strip_prefix("sim:"))
+            && !profiles.contains(profile)
+        {
+            let known: Vec<&str> = profiles.iter().map(String::as_str).collect();
+            return Err(format!("no simulated device \"{profile}\" (there are: {})", known.join(", ")));
+        }
+        self.room_for_source(arm)?;
+        self.room_for_device_memory(arm, simulated)
+    }
+
+    fn room_for_source(&self, arm: &Arm) -> Result<(), String> {
+        let (room, place) = match (arm.source.kind, arm.source.medium) {
+            (SourceKind::None, _) => return Ok(()),
+            (SourceKind::File, Medium::Tmpfs) => (self.tmpfs_room, "the tmpfs"),
+            (SourceKind::File, Medium::Disk) => (self.disk_room, "the disk for temporary files"),
+            (SourceKind::Anon | SourceKind::Host, _) => (self.memory_available, "memory"),
+        };
+        match room {
+            Some(room) if room < arm.source.size => Err(format!(
+                "its source needs {} and {place} has {} MiB free",
+                Size::show(arm.source.size),
+                room >> 20
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn room_for_device_memory(&self, arm: &Arm, simulated: Option<bool>) -> Result<(), String> {
+        let held = device_memory_held(&arm.workload);
+        if let Some(there) = self.device_memory
+            && held.allocated > there
+        {
+            return Err(format!("it holds {} MiB of device memory of {} MiB", held.allocated >> 20, there >> 20));
+        }
+        // Device memory of the simulated device is this machine's memory, once it is written.
+        if simulated == Some(true)
+            && let Some(available) = self.memory_available
+            && held.written > available
+        {
+            return Err(format!(
+                "it writes {} MiB of simulated device memory and the machine has {} MiB available",
+                held.written >> 20,
+                available >> 20
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of device memory that a workload takes.
+struct Held {
+    allocated: u64,
+    written: u64,
+}
+
+fn device_memory_held(workload: &Workload) -> Held {
+    let slabs = match (workload.skip_upload, workload.one_alloc) {
+        (true, _) => 0,
+        (false, true) => workload.chunk,
+        (false, false) => workload.chunk.saturating_mul(u64::from(workload.copies)),
+    };
+    let guards = workload.guard.saturating_mul(2);
+    let copied = if workload.no_copy { 0 } else { slabs };
+    Held {
+        allocated: slabs.saturating_add(guards).saturating_add(workload.ballast),
+        // Ballast is held, never written.
+        written: copied.saturating_add(guards),
+    }
+}
+
+fn observer_word(observer: Observer) -> String {
+    // One spelling: the one of the file.
+    serde_json::to_value(observer)
+        .ok()
+        .and_then(|word| word.as_str().map(str::to_owned))
+        .unwrap_or_else(|| format!("{observer:?}"))
+}
+
+fn has_intel_render_node(drm: &Path) -> bool {
+    const INTEL: &str = "0x8086";
+    let Ok(entries) = std::fs::read_dir(drm) else { return false };
+    entries.flatten().any(|entry| {
+        entry.file_name().to_string_lossy().starts_with("renderD")
+            && std::fs::read_to_string(entry.path().join("device/vendor"))
+                .is_ok_and(|vendor| vendor.trim() == INTEL)
+    })
+}
+
+/// MemAvailable of /proc/meminfo, in bytes.
+fn memory_available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn room(path: &Path) -> Option<u64> {
+    let stat = nix::sys::statvfs::statvfs(path).ok()?;
+    u64::from(stat.blocks_available()).checked_mul(stat.fragment_size())
+}
+
+fn in_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|dir| !dir.as_os_str().is_empty() && dir.join(program).is_file())
+    })
+}
