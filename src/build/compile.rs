@@ -50,7 +50,8 @@ pub fn run(
         let file = File::create(&log_path)?;
         Ok((file.try_clone()?, file))
     };
-    let (stdout, stderr) = output().map_err(|e| failed(Cause::from_io("write", &log_path, &e), String::new()))?;
+    let (stdout, stderr) =
+        output().map_err(|e| failed(Cause::from_io("write", &log_path, &e), String::new()))?;
     command.current_dir(directory).env("LC_ALL", "C").stdin(Stdio::null()).stdout(stdout).stderr(stderr);
     command.process_group(0);
     let mut child = match command.spawn() {

@@ -73,7 +73,8 @@ impl Cause {
         if let Some(option) = after("Invalid option") {
             return Cause::UnknownOption(format!("the argument {option}"));
         }
-        if log.contains("Could not determine device target") || log.contains("Cannot get HW Info for device") {
+        if log.contains("Could not determine device target") || log.contains("Cannot get HW Info for device")
+        {
             return Cause::UnknownDevice;
         }
         if log.contains("No space left on device") {
@@ -94,19 +95,29 @@ impl Cause {
             Cause::Spawn { .. } => {
                 "fetch a driver build that has ocloc: `repro-matrix drivers fetch debian`, or look at `drivers show`"
             }
-            Cause::UnknownOption(_) => "take the option out of the variant's `options`, or choose another driver build",
-            Cause::UnknownDevice => "this ocloc is older than the device, or lacks it: choose another driver build",
-            Cause::SourceError => "if `options` are not the cause, this compiler does not take the kernel: see the log",
+            Cause::UnknownOption(_) => {
+                "take the option out of the variant's `options`, or choose another driver build"
+            }
+            Cause::UnknownDevice => {
+                "this ocloc is older than the device, or lacks it: choose another driver build"
+            }
+            Cause::SourceError => {
+                "if `options` are not the cause, this compiler does not take the kernel: see the log"
+            }
             Cause::CompilerCrash { .. } | Cause::CompilerInternal => {
                 "run the command by hand; try fewer kernels, another batch_size or another driver build, and report it \
                  with the source"
             }
             Cause::Failed(_) => "run the command by hand and read its output",
-            Cause::Timeout(_) => "raise the build timeout, or build fewer kernels in one module (split, kernels)",
+            Cause::Timeout(_) => {
+                "raise the build timeout, or build fewer kernels in one module (split, kernels)"
+            }
             Cause::Interrupted => "run again: what was finished is in the cache",
             Cause::DiskFull => "free some space, or point REPRO_MATRIX_DATA and TMPDIR at another disk",
             Cause::Io { .. } => "check the data directory's permissions",
-            Cause::BadImage(_) => "if the disk is not full, run the command by hand and look at the file it makes",
+            Cause::BadImage(_) => {
+                "if the disk is not full, run the command by hand and look at the file it makes"
+            }
         }
     }
 }
@@ -114,7 +125,8 @@ impl Cause {
 impl BuildError {
     /// `directory` is where the build wrote: a full disk there explains failures that name no cause.
     pub fn new(cause: Cause, command: String, log: String, directory: &Path) -> Self {
-        let unexplained = matches!(cause, Cause::Failed(_) | Cause::BadImage(_) | Cause::CompilerCrash { .. });
+        let unexplained =
+            matches!(cause, Cause::Failed(_) | Cause::BadImage(_) | Cause::CompilerCrash { .. });
         let cause = if unexplained && is_full(directory) { Cause::DiskFull } else { cause };
         BuildError { advice: cause.advice().to_owned(), cause, command, log }
     }

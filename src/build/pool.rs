@@ -111,7 +111,8 @@ impl Builder<'_> {
                         let state = &pending[task.request];
                         self.step(&requests[task.request], &task, state, report);
                         if state.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                            let elapsed = lock(&state.started).map(|start| start.elapsed()).unwrap_or_default();
+                            let elapsed =
+                                lock(&state.started).map(|start| start.elapsed()).unwrap_or_default();
                             finish(task.request, elapsed, state.result());
                         }
                     }
@@ -134,7 +135,13 @@ impl Builder<'_> {
         }
     }
 
-    fn step(&self, request: &Request, task: &Task, state: &Pending, report: &(dyn Fn(BuildEvent<'_>) + Sync)) {
+    fn step(
+        &self,
+        request: &Request,
+        task: &Task,
+        state: &Pending,
+        report: &(dyn Fn(BuildEvent<'_>) + Sync),
+    ) {
         {
             let mut started = lock(&state.started);
             if started.is_none() {
@@ -178,33 +185,37 @@ impl Builder<'_> {
         let shown = args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join("\u{1f}");
         let key = cache::key([version.as_str(), &identity, &shown, &source.text]);
         let io = |verb: &'static str| {
-            move |error: std::io::Error| {
-                BuildError::early(Cause::from_io(verb, self.cache.dir(), &error))
-            }
+            move |error: std::io::Error| BuildError::early(Cause::from_io(verb, self.cache.dir(), &error))
         };
         let module = |hit: Hit, cached: bool| -> Result<(BuiltModule, f64), BuildError> {
             let kernels = zebin::inspect(&hit.image, variant.format)
                 .map_err(|e| BuildError::early(Cause::BadImage(e.to_string())))?;
             let Hit { path, entry, .. } = hit;
             let name = source.name.clone();
-            let built = BuiltModule { name, path, bytes: entry.bytes, command: entry.command, cached, kernels };
+            let built =
+                BuiltModule { name, path, bytes: entry.bytes, command: entry.command, cached, kernels };
             Ok((built, entry.seconds))
         };
-        if let Lookup::Hit(hit) = self.cache.get(&key).map_err(io("read the build cache in"))? {
-            let (built, seconds) = module(*hit, true)?;
-            return Ok((built, seconds, None));
-        }
-        let work = self.cache.workspace(&key).map_err(io("make a directory in"))?;
-        let _held = self.hold(&self.cache.lock_path(&key))?;
-        // Another builder may have finished while this one waited.
-        let note = match self.cache.get(&key).map_err(io("read the build cache in"))? {
+        let damage = |why: String| format!("{}: a damaged cache entry was rebuilt ({why})", source.name);
+        let mut note = match self.cache.get(&key).map_err(io("read the build cache in"))? {
             Lookup::Hit(hit) => {
                 let (built, seconds) = module(*hit, true)?;
                 return Ok((built, seconds, None));
             }
-            Lookup::Damaged(why) => Some(format!("{}: a damaged cache entry was rebuilt ({why})", source.name)),
+            Lookup::Damaged(why) => Some(damage(why)),
             Lookup::Miss => None,
         };
+        let work = self.cache.workspace(&key).map_err(io("make a directory in"))?;
+        let _held = self.hold(&self.cache.lock_path(&key))?;
+        // Another builder may have finished while this one waited.
+        match self.cache.get(&key).map_err(io("read the build cache in"))? {
+            Lookup::Hit(hit) => {
+                let (built, seconds) = module(*hit, true)?;
+                return Ok((built, seconds, note));
+            }
+            Lookup::Damaged(why) => note = Some(damage(why)),
+            Lookup::Miss => {}
+        }
         let (image, seconds, command) = self.compile(&args, source, variant.format, work.path())?;
         let hit = self.cache.put(&key, &image, seconds, &command).map_err(io("store a module in"))?;
         let (built, seconds) = module(hit, false)?;
@@ -260,7 +271,7 @@ const OUTPUT: &str = "module.bin";
 
 /// Relative names only: the command runs in a directory of its own, and its text must not change the cache key.
 fn arguments(options: &str, target: &Target, format: ModuleFormat) -> Vec<OsString> {
-    let mut args = vec!["compile", "-q", "-file", INPUT, "-device", &target.ocloc_device];
+    let mut args = vec!["compile", "-file", INPUT, "-device", &target.ocloc_device];
     match format {
         // Without the IR the image is what the driver needs and nothing else.
         ModuleFormat::Native => args.extend(["-exclude_ir", "-o", OUTPUT]),

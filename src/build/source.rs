@@ -109,7 +109,8 @@ fn check(variant: &Variant) -> Result<(), BadVariant> {
 }
 
 fn text(variant: &Variant, kernels: &[String]) -> String {
-    let mut text = format!("#define BATCH {}\n#define SIMD {}\n#define PAD", variant.batch_size, variant.simd);
+    let mut text =
+        format!("#define BATCH {}\n#define SIMD {}\n#define PAD", variant.batch_size, variant.simd);
     if variant.padding > 0 {
         text.push_str(" PAD_BEGIN");
         // A step is two instructions.

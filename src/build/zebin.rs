@@ -40,8 +40,8 @@ fn kernels(image: &[u8]) -> Result<Vec<KernelInfo>, ImageError> {
     if image.starts_with(b"!<arch>") {
         return Err(ImageError::Archive);
     }
-    let elf =
-        object::read::elf::ElfFile64::<object::Endianness>::parse(image).map_err(|e| ImageError::NotElf(e.to_string()))?;
+    let elf = object::read::elf::ElfFile64::<object::Endianness>::parse(image)
+        .map_err(|e| ImageError::NotElf(e.to_string()))?;
     let section =
         elf.section_by_name(".ze_info").ok_or_else(|| ImageError::NoZeInfo("there is none".to_owned()))?;
     let data = section.data().map_err(|e| ImageError::NoZeInfo(e.to_string()))?;
@@ -58,7 +58,10 @@ mod tests {
     fn wrong_files_are_named() {
         assert!(matches!(inspect(b"", ModuleFormat::Native), Err(ImageError::NotElf(_))));
         assert!(matches!(inspect(b"!<arch>\n....", ModuleFormat::Native), Err(ImageError::Archive)));
-        assert!(matches!(inspect(&[0x7f, b'E', b'L', b'F', 2, 1], ModuleFormat::Native), Err(ImageError::NotElf(_))));
+        assert!(matches!(
+            inspect(&[0x7f, b'E', b'L', b'F', 2, 1], ModuleFormat::Native),
+            Err(ImageError::NotElf(_))
+        ));
         let mut spirv = SPIRV_MAGIC.to_le_bytes().to_vec();
         spirv.resize(20, 0);
         assert!(matches!(inspect(&spirv, ModuleFormat::Spirv), Ok(None)));
