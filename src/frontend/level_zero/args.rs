@@ -82,9 +82,10 @@ pub struct LevelZeroArgs {
     /// Module created after the copies and checked, before a second round of copies and a check of both.
     #[arg(long, value_name = "FILE")]
     pub late_module: Option<PathBuf>,
-    /// Run the late module's kernels on the first command list instead of one of their own.
-    #[arg(long, requires = "late_module")]
-    pub late_same_list: bool,
+    /// BATCH_SIZE of the late module [default: as --block-entries]. The driver uses a private surface again for every
+    /// kernel of the same size, so only a module of another size has a surface of its own.
+    #[arg(long, value_name = "B", requires = "late_module")]
+    pub late_block_entries: Option<u32>,
     /// Kind of command list.
     #[arg(long, value_enum, default_value = "immediate")]
     pub list: ListArg,
@@ -149,14 +150,22 @@ impl LevelZeroArgs {
     }
 }
 
+/// The module for the second half of a late-module arm.
+#[derive(Clone, Copy, Debug)]
+pub struct LateModule<'a> {
+    pub path: &'a Path,
+    pub batch_size: u32,
+}
+
 /// The arguments (after `repro-matrix level-zero`) that run one arm. `file` is where the harness put the source file.
+/// An arm with `late_module` needs one: without it the flag is left out, and the arm is not what it says.
 pub fn for_arm(
     variant: &Variant,
     source: &Source,
     workload: &Workload,
     modules: &[PathBuf],
     file: Option<&Path>,
-    late_module: Option<&Path>,
+    late_module: Option<LateModule<'_>>,
 ) -> Vec<OsString> {
     let mut args: Vec<OsString> = Vec::new();
     let mut put = |name: &str, value: OsString| args.extend([OsString::from(name), value]);
@@ -193,7 +202,8 @@ pub fn for_arm(
     };
     put("--engine", engine.into());
     if let (true, Some(late)) = (workload.late_module, late_module) {
-        put("--late-module", late.into());
+        put("--late-module", late.path.into());
+        put("--late-block-entries", late.batch_size.to_string().into());
     }
     let flags = [
         ("--shared", source.mapping == Mapping::Shared),
@@ -309,7 +319,7 @@ mod tests {
             &workload,
             &modules,
             Some(Path::new("/f")),
-            Some(Path::new("late")),
+            Some(LateModule { path: Path::new("late"), batch_size: 16 }),
         );
         let line = std::iter::once(OsString::from("x")).chain(words);
         let args = Line::try_parse_from(line).unwrap_or_else(|e| panic!("{e}")).args;
@@ -326,6 +336,9 @@ mod tests {
         );
         assert_eq!((args.list, args.engine), (ListArg::Regular, EngineArg::Copy));
         assert_eq!(args.file.as_deref(), Some(Path::new("/f")));
-        assert_eq!(args.late_module.as_deref(), Some(Path::new("late")));
+        assert_eq!(
+            (args.late_module.as_deref(), args.late_block_entries),
+            (Some(Path::new("late")), Some(16))
+        );
     }
 }

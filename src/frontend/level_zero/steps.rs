@@ -35,8 +35,7 @@ struct Pair {
 
 /// Runs all steps; `Ok(true)` if every element of every check was right.
 pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
-    let addend = data::addend(&args.kernel)
-        .ok_or_else(|| Ending::usage(format!("--kernel {}: not `priv` and a number", args.kernel)))?;
+    addend(args)?;
     let source = open_source(args)?;
     let loader = args.loader.clone().or_else(|| std::env::var_os("REPRO_MATRIX_ZE_LOADER").map(Into::into));
     let loader = loader.unwrap_or_else(|| super::sys::default_loader().to_owned());
@@ -59,14 +58,14 @@ pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
     telling.update(|result| result.modules = u32::try_from(modules.len()).unwrap_or(u32::MAX));
     let data = Data::new(args.elements);
     let inputs = Rc::new(upload_inputs(&context, &compute, &data)?);
-    let pair = Pair::new(&context, &modules, args, addend, "module", &data, &inputs)?;
+    let pair = Pair::new(&context, &modules, (args, args.block_entries), "module", &data, &inputs)?;
     let (kernel, control) = pair.properties(&args.kernel)?;
     telling.update(|result| (result.kernel, result.control) = (kernel, control));
     let _ballast = ballast(&context, args.ballast)?;
 
     let mut all_right = true;
-    let mut check = |pair: &Pair, queue: &Queue, phase: Phase, words: &str| -> Result<(), Ending> {
-        let found = pair.check(queue, &data, phase)?;
+    let mut check = |pair: &Pair, phase: Phase, words: &str| -> Result<(), Ending> {
+        let found = pair.check(&compute, &data, phase)?;
         telling.line(&format!(
             "{words}: wrong {}, untouched {}   (private=0 control: wrong {})",
             found.wrong, found.untouched, found.control_wrong
@@ -77,7 +76,7 @@ pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
     };
 
     telling.phase(Phase::Before);
-    check(&pair, &compute, Phase::Before, "before upload ")?;
+    check(&pair, Phase::Before, "before upload ")?;
 
     telling.phase(Phase::Copies);
     let upload =
@@ -87,18 +86,15 @@ pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
     }
 
     telling.phase(Phase::After);
-    check(&pair, &compute, Phase::After, "after upload  ")?;
+    check(&pair, Phase::After, "after upload  ")?;
 
     if let Some(path) = &args.late_module {
         telling.phase(Phase::LateModule);
         let late = [load(&context, path)?];
+        let entries = args.late_block_entries.unwrap_or(args.block_entries);
         telling.update(|result| result.modules = result.modules.saturating_add(1));
-        let late = Pair::new(&context, &late, args, addend, "late-module", &data, &inputs)?;
-        // A library that is loaded late has a queue of its own. It matters: the driver keeps the private surfaces
-        // that it uses again with the command list.
-        let own = context.queue(context.compute_group()?, immediate)?;
-        let late_queue = if args.late_same_list { &compute } else { &own };
-        check(&late, late_queue, Phase::LateModule, "late module   ")?;
+        let late = Pair::new(&context, &late, (args, entries), "late-module", &data, &inputs)?;
+        check(&late, Phase::LateModule, "late module   ")?;
 
         telling.phase(Phase::CopiesAgain);
         if !args.skip_upload {
@@ -106,12 +102,17 @@ pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
         }
 
         telling.phase(Phase::AfterAgain);
-        check(&pair, &compute, Phase::AfterAgain, "after again   ")?;
-        check(&late, late_queue, Phase::AfterAgain, "late again    ")?;
+        check(&pair, Phase::AfterAgain, "after again   ")?;
+        check(&late, Phase::AfterAgain, "late again    ")?;
     }
 
     telling.phase(Phase::TearDown);
     Ok(all_right)
+}
+
+fn addend(args: &LevelZeroArgs) -> Result<u32, Ending> {
+    data::addend(&args.kernel)
+        .ok_or_else(|| Ending::usage(format!("--kernel {}: not `priv` and a number", args.kernel)))
 }
 
 fn open_source(args: &LevelZeroArgs) -> Result<Option<HostSource>, Ending> {
@@ -168,19 +169,19 @@ impl Pair {
     fn new(
         context: &Rc<Context>,
         modules: &[Rc<Module>],
-        args: &LevelZeroArgs,
-        addend: u32,
+        (args, entries): (&LevelZeroArgs, u32),
         label: &'static str,
         data: &Data,
         inputs: &Rc<[Buffer; 2]>,
     ) -> Result<Self, Ending> {
+        let addend = addend(args)?;
         let private = find(modules, &args.kernel)?;
         let control = find(modules, CONTROL_KERNEL)?;
         let half = u32::try_from(data.half()).unwrap_or(u32::MAX);
         let bytes = data.half() * 8;
         let (out, control_out) = (context.allocate(bytes)?, context.allocate(bytes)?);
         let addresses = [inputs[0].address(), inputs[1].address()];
-        let block = data::block(args.block_entries as usize, addresses, u64::from(half));
+        let block = data::block(entries as usize, addresses, u64::from(half));
         private.set_group_size(GROUP)?;
         private.set_buffer(0, &out)?;
         private.set_bytes(1, &block)?;
