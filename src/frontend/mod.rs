@@ -1,3 +1,6 @@
 //! Reproducers that run as child processes: one front end per way of reaching the driver.
 
 pub mod level_zero;
+pub mod source;
+pub mod sys;
+pub mod telling;
