@@ -1,1 +1,31 @@
-//! Stage: run.
+//! Runs one child process group under limits and hands back what happened, without judging it; and the
+//! dispatcher that puts many such runs, and the builds they wait for, in order.
+//!
+//! [`spec`] says what to run and what comes back, [`execute`] does it, [`dispatcher`] schedules. Everything that
+//! needs `unsafe` is in `sys`.
+
+pub mod cancel;
+pub mod capture;
+pub mod dispatcher;
+pub mod env;
+pub mod event;
+pub mod execute;
+pub mod lab;
+pub mod limits;
+pub mod maps;
+pub mod proctree;
+pub mod spawn;
+pub mod spec;
+mod stop;
+mod sys;
+pub mod wrap;
+
+pub use cancel::Cancel;
+pub use execute::execute;
+pub use limits::Limits;
+pub use spec::{RawRun, RunSpec};
+
+/// CLOCK_MONOTONIC in nanoseconds: the clock of phase marks, device trace and arrival times alike.
+pub fn monotonic_ns() -> u64 {
+    sys::monotonic_ns()
+}
