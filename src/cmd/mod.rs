@@ -1,6 +1,8 @@
 //! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
 
+pub mod conclude;
 pub mod doctor;
+pub mod drive;
 pub mod drivers;
 pub mod manual;
 pub mod parse;
@@ -45,6 +47,8 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man => manual::man(),
+        Command::MockRepro(args) => crate::frontend::mock::main(args),
+        Command::MockRun(args) => crate::frontend::mock_run::main(args),
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),
     }
 }

@@ -265,17 +265,19 @@ fn by_evidence(r: &Reduced) -> Kind {
         (D::NotModelled, V::HazardAfter) => Kind::Corrupt(Basis::Residency),
         (D::NotModelled, V::HazardBefore) => Kind::WrongBefore(Basis::Residency),
 
-        (D::Right, V::Absent) => Kind::Clean(Basis::Data),
+        (D::Right, V::Absent) => unless(r.unsupported, Kind::Clean(Basis::Data)),
         (D::Right, V::Bound) => unless(r.unsupported, Kind::Clean(Basis::Both)),
         // Both come from our own model: one of them is wrong.
         (D::Right, V::HazardBefore | V::HazardAfter) => Fault(Ours::Contradiction),
 
-        (D::WrongAfter, V::Absent) => Kind::Corrupt(Basis::Data),
-        (D::WrongAfter, V::Bound | V::HazardBefore) => unless(r.unsupported, Kind::Corrupt(Basis::Data)),
+        (D::WrongAfter, V::Absent | V::Bound | V::HazardBefore) => {
+            unless(r.unsupported, Kind::Corrupt(Basis::Data))
+        }
         (D::WrongAfter, V::HazardAfter) => Kind::Corrupt(Basis::Both),
 
-        (D::WrongBefore, V::Absent) => Kind::WrongBefore(Basis::Data),
-        (D::WrongBefore, V::Bound | V::HazardAfter) => unless(r.unsupported, Kind::WrongBefore(Basis::Data)),
+        (D::WrongBefore, V::Absent | V::Bound | V::HazardAfter) => {
+            unless(r.unsupported, Kind::WrongBefore(Basis::Data))
+        }
         (D::WrongBefore, V::HazardBefore) => Kind::WrongBefore(Basis::Both),
     }
 }

@@ -13,7 +13,7 @@ use crate::model::verdict::RunEnd;
 
 use super::cancel::Cancel;
 use super::event::Event;
-use super::lab::{BuildFailure, Built, Lab, Lane};
+use super::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 
 /// One run to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub enum End<E> {
     Interrupted { missing: usize },
     /// A reader of the events failed (results cannot be written).
     SinkFailed { error: E, missing: usize },
+    /// A run's evidence could not be stored.
+    CannotKeep { what: CannotKeep, missing: usize },
     /// A fault of this program in a worker thread.
     Panicked { what: String },
 }
@@ -50,6 +52,7 @@ enum Message<B> {
     BuildStarted(usize),
     BuildDone(usize, f64, Result<Built<B>, BuildFailure>),
     RunDone(Cell, Box<RunRecord>),
+    CannotKeep(Cell, CannotKeep),
     Panicked(String),
 }
 
@@ -152,7 +155,8 @@ fn executor<L: Lab>(
         let Ok((cell, built)) = job else { return };
         let Some(arm) = schedule.arms.get(cell.arm) else { continue };
         let message = match catch_unwind(AssertUnwindSafe(|| lab.run(arm, cell.repeat, &built, cancel))) {
-            Ok(record) => Message::RunDone(cell, Box::new(record)),
+            Ok(Ok(record)) => Message::RunDone(cell, Box::new(record)),
+            Ok(Err(what)) => Message::CannotKeep(cell, what),
             Err(panic) => Message::Panicked(panic_text(panic.as_ref())),
         };
         let _ = to.send(message);
@@ -178,6 +182,7 @@ struct State<'a, L: Lab> {
     running: Vec<(Cell, Lane)>,
     recorded: usize,
     stopping: bool,
+    cannot_keep: Option<CannotKeep>,
 }
 
 impl<'a, L: Lab> State<'a, L> {
@@ -191,6 +196,7 @@ impl<'a, L: Lab> State<'a, L> {
             running: Vec::new(),
             recorded: 0,
             stopping: false,
+            cannot_keep: None,
         }
     }
 
@@ -236,10 +242,11 @@ impl<'a, L: Lab> State<'a, L> {
             }
         }
         let missing = self.schedule.cells.len().saturating_sub(self.recorded);
-        match failed {
-            Some(error) => End::SinkFailed { error, missing },
-            None if missing > 0 => End::Interrupted { missing },
-            None => End::Complete,
+        match (failed, self.cannot_keep) {
+            (Some(error), _) => End::SinkFailed { error, missing },
+            (None, Some(what)) => End::CannotKeep { what, missing },
+            (None, None) if missing > 0 => End::Interrupted { missing },
+            (None, None) => End::Complete,
         }
     }
 
@@ -273,6 +280,11 @@ impl<'a, L: Lab> State<'a, L> {
             Message::RunDone(cell, record) => {
                 self.running.retain(|(other, _)| *other != cell);
                 self.recorded_or_stopped(cell, &record, cancel, emit);
+            }
+            Message::CannotKeep(cell, what) => {
+                self.running.retain(|(other, _)| *other != cell);
+                self.cannot_keep.get_or_insert(what);
+                cancel.ask();
             }
             Message::Panicked(_) => {}
         }

@@ -12,6 +12,11 @@ pub struct BuildFailure {
     pub what: String,
 }
 
+/// The run took place and its evidence could not be stored (disk full): no result, to be run again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotKeep(pub String);
+
 /// A variant that is ready.
 #[derive(Debug)]
 pub struct Built<B> {
@@ -36,7 +41,13 @@ pub trait Lab: Sync {
     fn build(&self, arm: &Arm) -> Result<Built<Self::Built>, BuildFailure>;
     fn lane(&self, arm: &Arm) -> Lane;
     /// Runs, observes and judges one cell. Blocks. An interrupted run has the end `Interrupted`.
-    fn run(&self, arm: &Arm, repeat: u32, built: &Self::Built, cancel: &Cancel) -> RunRecord;
+    fn run(
+        &self,
+        arm: &Arm,
+        repeat: u32,
+        built: &Self::Built,
+        cancel: &Cancel,
+    ) -> Result<RunRecord, CannotKeep>;
     /// The record of a cell whose build failed.
     fn not_built(&self, arm: &Arm, repeat: u32, failure: &BuildFailure) -> RunRecord;
 }

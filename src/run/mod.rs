@@ -18,6 +18,7 @@ pub mod spawn;
 pub mod spec;
 mod stop;
 mod sys;
+pub mod workdir;
 pub mod wrap;
 
 pub use cancel::Cancel;
@@ -28,4 +29,9 @@ pub use spec::{RawRun, RunSpec};
 /// CLOCK_MONOTONIC in nanoseconds: the clock of phase marks, device trace and arrival times alike.
 pub fn monotonic_ns() -> u64 {
     sys::monotonic_ns()
+}
+
+/// Sets the close-on-exec flag of an inherited descriptor.
+pub fn close_on_exec(fd: std::os::fd::RawFd) -> std::io::Result<()> {
+    sys::close_on_exec(fd)
 }

@@ -142,3 +142,12 @@ pub fn become_subreaper() -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Sets the close-on-exec flag of an inherited descriptor, whose number is all that is known of it.
+pub fn close_on_exec(fd: RawFd) -> io::Result<()> {
+    // SAFETY: F_SETFD takes a flag, no memory; a number that is no open descriptor gives EBADF.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
