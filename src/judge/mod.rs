@@ -15,7 +15,7 @@ pub mod surface;
 pub mod table;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
