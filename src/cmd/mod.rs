@@ -4,12 +4,14 @@ pub mod conclude;
 pub mod doctor;
 pub mod drive;
 pub mod drivers;
+pub mod lab;
 pub mod manual;
 pub mod parse;
 pub mod plan;
 pub mod run;
 pub mod schema;
 pub mod sim;
+pub mod source_file;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;

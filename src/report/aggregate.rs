@@ -250,7 +250,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let mid = values.len() / 2;
     let upper = values.get(mid).copied().unwrap_or(0.0);
-    if values.len() % 2 == 0 && mid > 0 {
+    if values.len().is_multiple_of(2) && mid > 0 {
         (upper + values.get(mid - 1).copied().unwrap_or(upper)) / 2.0
     } else {
         upper

@@ -28,5 +28,8 @@ fn table_fits_and_says_what_the_runs_said() {
         assert!(text.contains(part), "{part} not in\n{text}");
     }
     assert!(!text.contains("runs"), "one run an arm needs no such column\n{text}");
-    assert!(render(&summaries, Style { width: 120, colour: true }).contains('\u{1b}'));
+    let colour = render(&summaries, Style { width: 120, colour: true });
+    assert!(colour.contains("\u{1b}[1;31mCORRUPT\u{1b}[0m") && colour.contains("\u{1b}[32mclean\u{1b}[0m"), "{colour}");
+    let plain = colour.replace("\u{1b}[1;31m", "").replace("\u{1b}[32m", "").replace("\u{1b}[0m", "");
+    assert_eq!(plain, text, "colour adds nothing to the layout");
 }

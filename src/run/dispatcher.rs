@@ -48,6 +48,9 @@ pub enum End<E> {
     Panicked { what: String },
 }
 
+/// A cell with what it runs.
+type Job<L> = (Cell, Arc<<L as Lab>::Built>);
+
 enum Message<B> {
     BuildStarted(usize),
     BuildDone(usize, f64, Result<Built<B>, BuildFailure>),
@@ -76,7 +79,7 @@ pub fn dispatch<L: Lab, E>(
         return End::SinkFailed { error, missing: schedule.cells.len() };
     }
     let (to_us, inbox) = channel::<Message<L::Built>>();
-    let (jobs, job_queue) = channel::<(Cell, Arc<L::Built>)>();
+    let (jobs, job_queue) = channel::<Job<L>>();
     let job_queue = Mutex::new(job_queue);
     let build_queue = Mutex::new((0..builds.names.len()).collect::<VecDeque<usize>>());
     std::thread::scope(|scope| {
@@ -146,7 +149,7 @@ fn builder<L: Lab>(
 fn executor<L: Lab>(
     schedule: Schedule<'_>,
     lab: &L,
-    queue: &Mutex<Receiver<(Cell, Arc<L::Built>)>>,
+    queue: &Mutex<Receiver<Job<L>>>,
     cancel: &Cancel,
     to: &Sender<Message<L::Built>>,
 ) {
@@ -203,7 +206,7 @@ impl<'a, L: Lab> State<'a, L> {
     fn run<E>(
         mut self,
         inbox: &Receiver<Message<L::Built>>,
-        jobs: Sender<(Cell, Arc<L::Built>)>,
+        jobs: Sender<Job<L>>,
         cancel: &Cancel,
         sink: &mut impl FnMut(&Event<'_>) -> Result<(), E>,
     ) -> End<E> {
@@ -312,7 +315,7 @@ impl<'a, L: Lab> State<'a, L> {
     /// earlier one of its own comparison.
     fn start_what_can(
         &mut self,
-        jobs: &Sender<(Cell, Arc<L::Built>)>,
+        jobs: &Sender<Job<L>>,
         cancel: &Cancel,
         emit: &mut impl FnMut(&Event<'_>, &Cancel) -> bool,
     ) {

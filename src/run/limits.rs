@@ -19,7 +19,8 @@ pub struct Limits {
     pub result_cap: u64,
     /// RLIMIT_CORE, bytes. 0: the core of a driver crash is large and its location comes from elsewhere.
     pub core: u64,
-    /// RLIMIT_FSIZE, bytes. It also applies to the device trace and to strace's file.
+    /// RLIMIT_FSIZE, bytes. Not limited by default: it also applies to the simulated device's memory, which is one
+    /// sparse file larger than the card's VRAM.
     pub file_size: Option<u64>,
 }
 
@@ -33,7 +34,7 @@ impl Default for Limits {
             output_cap: 256 << 20,
             result_cap: 4 << 20,
             core: 0,
-            file_size: Some(16 << 30),
+            file_size: None,
         }
     }
 }

@@ -16,11 +16,11 @@ pub fn style() -> Style {
 }
 
 fn console_width() -> Option<u16> {
-    // COLUMNS is what tests and scripts set; the terminal itself is asked by comfy-table.
+    // COLUMNS is what tests and scripts set.
     if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()) {
         return Some(columns);
     }
-    comfy_table::Table::new().width()
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
 }
 
 /// The closing text.
