@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use repro_matrix::model::verdict::RunEnd;
 use repro_matrix::run::spec::RawRun;
 use repro_matrix::run::workdir::WorkDir;
-use repro_matrix::run::{Cancel, Limits, RunSpec, env, execute};
+use repro_matrix::run::{Cancel, Limits, RunSpec, env, execute, fresh_token};
 
 const TOOL: &str = env!("CARGO_BIN_EXE_repro-matrix");
 
@@ -39,7 +39,7 @@ fn spec(dir: &Path, args: &[&str], limits: Limits) -> RunSpec {
         trace: None,
         strace: None,
         client_library: None,
-        token: format!("test-{}-{}", std::process::id(), dir.display()),
+        token: fresh_token(),
     }
 }
 

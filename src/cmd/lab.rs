@@ -13,10 +13,11 @@ use crate::judge::{Context, ExpectedDriver};
 use crate::model::arm::{Arm, Observer};
 use crate::model::facts::Facts;
 use crate::model::outcome::RunRecord;
+use crate::run::kernel_log::KernelLog;
 use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 use crate::run::workdir::WorkDir;
 use crate::run::wrap::{SimWrap, StraceWrap, Wrapped};
-use crate::run::{Cancel, Limits, RawRun, RunSpec, env, execute};
+use crate::run::{Cancel, Limits, RawRun, RunSpec, env, execute, fresh_token};
 
 use super::source_file::SourceFiles;
 
@@ -76,7 +77,7 @@ pub struct RealLab<P> {
 }
 
 impl<P: Parts> RealLab<P> {
-    fn spec(&self, arm: &Arm, repeat: u32, built: &P::Built, work: &WorkDir) -> Result<RunSpec, String> {
+    fn spec(&self, arm: &Arm, built: &P::Built, work: &WorkDir) -> Result<RunSpec, String> {
         let file =
             self.sources.for_arm(arm).map_err(|e| format!("the source file could not be made: {e}"))?;
         let launch = self.parts.launch(arm, built, file.as_deref())?;
@@ -104,7 +105,7 @@ impl<P: Parts> RealLab<P> {
             trace,
             strace: strace.as_ref().map(|s| s.output.clone()),
             client_library: self.parts.driver(arm).map(|(driver, _)| driver.library),
-            token: format!("{}-{}-{repeat}", std::process::id(), arm.id),
+            token: fresh_token(),
             argv: Wrapped { sim, strace, inner: launch.argv }.argv(),
         })
     }
@@ -153,14 +154,16 @@ impl<P: Parts> Lab for RealLab<P> {
         let work = WorkDir::create(root)
             .map_err(|e| CannotKeep(format!("the working directory of {} could not be made: {e}", arm.id)))?;
         let (driver, hash) = self.parts.driver(arm).map_or((None, String::new()), |(d, h)| (Some(d), h));
-        let spec = match self.spec(arm, repeat, built, &work) {
+        let spec = match self.spec(arm, built, &work) {
             Ok(spec) => spec,
             Err(reason) => {
                 let verdict = crate::model::verdict::Verdict::HarnessError { reason };
                 return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(&hash)));
             }
         };
-        let raw = execute(&spec, cancel);
+        let kernel_log = arm.observers.contains(&Observer::KernelLog).then(KernelLog::mark);
+        let mut raw = execute(&spec, cancel);
+        raw.kernel_log = kernel_log.map(KernelLog::since);
         let (facts, mut broken) = self.parts.observe(arm, &raw);
         if let Some(path) = &raw.strace
             && std::fs::metadata(path).map_or(true, |m| m.len() == 0)

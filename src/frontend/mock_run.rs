@@ -22,7 +22,7 @@ use crate::results::{Manifest, manifest::DriverIdentity};
 use crate::run::dispatcher::Cell;
 use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 use crate::run::workdir::WorkDir;
-use crate::run::{Cancel, Limits, RunSpec, env, execute};
+use crate::run::{Cancel, Limits, RunSpec, env, execute, fresh_token};
 
 use super::mock::Mode;
 
@@ -109,7 +109,7 @@ impl MockLab<'_> {
         Identity { device: "none", driver_hash: &self.args.driver }
     }
 
-    fn spec(&self, arm: &Arm, repeat: u32, work: &WorkDir) -> RunSpec {
+    fn spec(&self, arm: &Arm, work: &WorkDir) -> RunSpec {
         let limits = Limits {
             timeout: arm.timeout,
             inactivity: arm.inactivity,
@@ -135,7 +135,7 @@ impl MockLab<'_> {
             trace: None,
             strace: None,
             client_library: None,
-            token: format!("{}-{}-{repeat}", std::process::id(), arm.id),
+            token: fresh_token(),
         }
     }
 }
@@ -164,7 +164,7 @@ impl Lab for MockLab<'_> {
             Ok(work) => work,
             Err(e) => return Err(CannotKeep(format!("the working directory could not be made: {e}"))),
         };
-        let spec = self.spec(arm, repeat, &work);
+        let spec = self.spec(arm, &work);
         let raw = execute(&spec, cancel);
         let context = Context {
             arm,

@@ -1,4 +1,4 @@
-//! Compressed logs of one run: `logs/<arm>/<repeat>/{stdout,stderr,trace,strace,maps,arrivals}.gz`.
+//! Compressed logs of one run: `logs/<arm>/<repeat>/{stdout,stderr,trace,strace,maps,kmsg,arrivals}.gz`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -44,6 +44,10 @@ pub fn keep(results: &Path, arm: &str, repeat: u32, raw: &RawRun) -> io::Result<
             })
         })?;
         kept.push(relative.join("maps.gz"));
+    }
+    if let Some(Ok(bytes)) = &raw.kernel_log {
+        write_gz(&dir.join("kmsg.gz"), |out| out.write_all(bytes))?;
+        kept.push(relative.join("kmsg.gz"));
     }
     if raw.stdout.bytes + raw.stderr.bytes > 0 {
         write_gz(&dir.join("arrivals.gz"), |out| {

@@ -73,6 +73,7 @@ pub fn execute(spec: &RunSpec, cancel: &Cancel) -> RawRun {
         maps: watch.maps,
         trace: spec.trace.clone(),
         strace: spec.strace.clone(),
+        kernel_log: None,
         leaked,
         survivors,
     }

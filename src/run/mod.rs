@@ -10,6 +10,7 @@ pub mod dispatcher;
 pub mod env;
 pub mod event;
 pub mod execute;
+pub mod kernel_log;
 pub mod lab;
 pub mod limits;
 pub mod maps;
@@ -29,6 +30,15 @@ pub use spec::{RawRun, RunSpec};
 /// CLOCK_MONOTONIC in nanoseconds: the clock of phase marks, device trace and arrival times alike.
 pub fn monotonic_ns() -> u64 {
     sys::monotonic_ns()
+}
+
+/// A token for [`RunSpec::token`] that no other run on this machine has.
+pub fn fresh_token() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    // The pid alone comes back some day; with the time it does not.
+    format!("{}-{n}-{:x}", std::process::id(), monotonic_ns())
 }
 
 /// Sets the close-on-exec flag of an inherited descriptor.

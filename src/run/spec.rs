@@ -27,7 +27,8 @@ pub struct RunSpec {
     /// The client is the process that has a file mapped whose name contains this ("libze_intel_gpu"). `None`:
     /// nobody's maps are read.
     pub client_library: Option<String>,
-    /// Unique text that marks every descendant of this run (`REPRO_MATRIX_RUN` in its environment).
+    /// Unique text that marks every descendant of this run (`REPRO_MATRIX_RUN` in its environment). Two runs with the
+    /// same token would end each other's processes: take it from [`super::fresh_token`].
     pub token: String,
 }
 
@@ -48,6 +49,13 @@ pub struct Captured {
     pub arrivals: Vec<Arrival>,
     /// Why the file is not whole.
     pub lost: Option<String>,
+}
+
+impl Captured {
+    /// (offset, t_ns) of each arrival, as the parsers take them.
+    pub fn marks(&self) -> Vec<(u64, u64)> {
+        self.arrivals.iter().map(|a| (a.offset, a.t_ns)).collect()
+    }
 }
 
 /// What came through the result descriptor.
@@ -100,6 +108,8 @@ pub struct RawRun {
     pub maps_problem: Option<String>,
     pub trace: Option<PathBuf>,
     pub strace: Option<PathBuf>,
+    /// Kernel messages during the run, or why they could not be read; `None`: not asked for.
+    pub kernel_log: Option<Result<Vec<u8>, String>>,
     /// Processes that were still there when the leader had ended: they held the output pipes or lived on in the
     /// session. They were killed.
     pub leaked: Vec<Leftover>,
@@ -125,6 +135,7 @@ impl RawRun {
             maps_problem: None,
             trace: spec.trace.clone(),
             strace: spec.strace.clone(),
+            kernel_log: None,
             leaked: Vec::new(),
             survivors: Vec::new(),
         }
