@@ -68,12 +68,16 @@ fn coloured(header: &str, line: &str) -> String {
     let mut out = line.to_owned();
     // From the right, so that the first insertion does not move the second.
     for (column, words) in [("expected", &EXPECTED[..]), ("verdict", &VERDICTS[..])] {
-        let Some(at) = header.find(column).and_then(|byte| header.get(..byte)).map(|head| head.chars().count()) else {
+        let Some(at) =
+            header.find(column).and_then(|byte| header.get(..byte)).map(|head| head.chars().count())
+        else {
             continue;
         };
         let Some((start, _)) = out.char_indices().nth(at) else { continue };
         let found = out.get(start..).and_then(|rest| {
-            words.iter().find(|(word, _)| rest.strip_prefix(word).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
+            words
+                .iter()
+                .find(|(word, _)| rest.strip_prefix(word).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
         });
         if let Some((word, code)) = found {
             out.replace_range(start..start + word.len(), &format!("\u{1b}[{code}m{word}\u{1b}[0m"));

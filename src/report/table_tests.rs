@@ -29,7 +29,10 @@ fn table_fits_and_says_what_the_runs_said() {
     }
     assert!(!text.contains("runs"), "one run an arm needs no such column\n{text}");
     let colour = render(&summaries, Style { width: 120, colour: true });
-    assert!(colour.contains("\u{1b}[1;31mCORRUPT\u{1b}[0m") && colour.contains("\u{1b}[32mclean\u{1b}[0m"), "{colour}");
+    assert!(
+        colour.contains("\u{1b}[1;31mCORRUPT\u{1b}[0m") && colour.contains("\u{1b}[32mclean\u{1b}[0m"),
+        "{colour}"
+    );
     let plain = colour.replace("\u{1b}[1;31m", "").replace("\u{1b}[32m", "").replace("\u{1b}[0m", "");
     assert_eq!(plain, text, "colour adds nothing to the layout");
 }
