@@ -36,4 +36,10 @@ pub enum Command {
     /// The Level Zero reproducer: what an arm runs (see `plan --commands`).
     #[command(hide = true, name = "level-zero")]
     LevelZero(crate::frontend::level_zero::args::LevelZeroArgs),
+    /// A reproducer without a driver, for tests of the process layer.
+    #[command(hide = true)]
+    MockRepro(crate::frontend::mock::MockReproArgs),
+    /// A matrix of mock arms, for tests of the recorder and the dispatcher.
+    #[command(hide = true)]
+    MockRun(crate::frontend::mock_run::MockRunArgs),
 }

@@ -1,5 +1,64 @@
 //! Arguments of `repro-matrix run`.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 /// Run a matrix and judge every arm.
-#[derive(Debug, clap::Args)]
-pub struct RunArgs {}
+///
+/// The first line says which device is used. Progress goes to stderr; the table, what the run establishes and the
+/// place of the results go to stdout. Exit codes: 0 as expected, 10 something unexpected, 11 only improvements, 12 no
+/// verdict somewhere, 21 a build failed, 41 results could not be written, 130 interrupted (`--resume` goes on).
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    /// The matrix file.
+    #[arg(value_name = "MATRIX")]
+    pub matrix: PathBuf,
+    /// `auto` (an Intel render node if there is one, else sim:a770), `sim:PROFILE` or `pci:ADDRESS`. Overrides the
+    /// matrix.
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Driver build of the store. Overrides the matrix.
+    #[arg(long, value_name = "NAME")]
+    pub driver: Option<String>,
+    /// Only arms whose id contains this or matches it as a glob (`over/*`); may be given several times.
+    #[arg(long = "arm", value_name = "PATTERN")]
+    pub arms: Vec<String>,
+    /// Runs of each arm. Overrides the matrix.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub repeats: Option<u32>,
+    /// Runs side by side [default: as many as cores on the simulated device]. A card runs one at a time.
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Where results go: `DIR/<matrix>/<run-id>/`.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// Go on with a results directory: does what is missing in it. Refused if the matrix, the device or the driver is
+    /// not the same.
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
+    /// Seed of the order. Overrides the matrix.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Lines instead of bars, as without a terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Timeout of every run (`90s`). Overrides the matrix.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub timeout: Option<Duration>,
+    /// Time between TERM and KILL.
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
+    pub grace: Duration,
+    /// Fault injected into the simulated device in every run (`vm_bind:ENOMEM@17`); may be given several times.
+    #[arg(long = "fault", value_name = "RULE")]
+    pub faults: Vec<String>,
+    /// Keep each run's working directory (below the results directory, in `work/`).
+    #[arg(long)]
+    pub keep_work: bool,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=1024).contains(&n) => Ok(n),
+        _ => Err("a number from 1 to 1024".into()),
+    }
+}

@@ -1,13 +1,17 @@
 //! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
 
+pub mod conclude;
 pub mod doctor;
+pub mod drive;
 pub mod drivers;
+pub mod lab;
 pub mod manual;
 pub mod parse;
 pub mod plan;
 pub mod run;
 pub mod schema;
 pub mod sim;
+pub mod source_file;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
@@ -45,6 +49,8 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man => manual::man(),
+        Command::MockRepro(args) => crate::frontend::mock::main(args),
+        Command::MockRun(args) => crate::frontend::mock_run::main(args),
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),
     }
 }

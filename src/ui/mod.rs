@@ -1,3 +1,7 @@
 //! What the terminal shows. Reads values and events; decides nothing.
 
 pub mod diagnostics;
+pub mod progress;
+pub mod summary;
+
+pub use progress::Screen;

@@ -1,0 +1,144 @@
+//! Drives a planned matrix to its end: recorder, dispatcher, screen, closing text, exit code.
+
+use std::path::{Path, PathBuf};
+
+use crate::cmd::Failure;
+use crate::exit::Exit;
+use crate::report::{aggregate, findings, outcome};
+use crate::results::{Manifest, Recorder, ResultsError, csv};
+use crate::run::Cancel;
+use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
+use crate::run::event::Event;
+use crate::run::lab::Lab;
+use crate::ui::{Screen, summary};
+
+/// How a matrix is run, apart from what is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `results/`.
+    pub results: PathBuf,
+    /// A results directory to go on with.
+    pub resume: Option<PathBuf>,
+    pub jobs: usize,
+    pub build_jobs: usize,
+    pub plain: bool,
+    pub keep_work: bool,
+}
+
+/// Runs `cells` of `manifest.arms`. `make_lab` gets the results directory. `header` lines come first on the screen.
+pub fn drive<L: Lab>(
+    manifest: &Manifest,
+    cells: &[Cell],
+    options: &Options,
+    header: &[String],
+    make_lab: impl FnOnce(&Path) -> L,
+) -> Result<Exit, Failure> {
+    let mut screen = Screen::new(options.plain);
+    for line in header {
+        screen.line(line);
+    }
+    let cancel = Cancel::new().map_err(|e| Failure::new(Exit::Internal, format!("pipe2: {e}")))?;
+    cancel.on_signals().map_err(|e| Failure::new(Exit::Internal, format!("signal handlers: {e}")))?;
+    let (mut recorder, mut records, cells) = open(manifest, cells, options, &screen)?;
+    let dir = recorder.dir().to_owned();
+    let lab = make_lab(&dir);
+    let schedule =
+        Schedule { arms: &manifest.arms, cells: &cells, jobs: options.jobs, build_jobs: options.build_jobs };
+    let end = dispatch(schedule, &lab, &cancel, |event| {
+        if let Event::RunFinished { record } = event {
+            recorder.append(record)?;
+            records.push((*record).clone());
+        }
+        screen.event(event);
+        Ok::<(), ResultsError>(())
+    });
+    screen.finish();
+    if !options.keep_work {
+        // Only empty directories are left when all went well.
+        let _ = std::fs::remove_dir_all(work_root(&dir));
+    }
+    let summaries = aggregate::summarise(&manifest.arms, &records);
+    let csv_written = csv::write(&dir, &summaries);
+    let stated = findings::findings(&manifest.arms, &summaries, &records);
+    print(&summary::text(&summaries, &stated, &dir, summary::style()));
+    match end {
+        End::Complete => {
+            csv_written.map_err(|e| Failure::new(e.exit(), e))?;
+            Ok(outcome::exit(&manifest.arms, &summaries))
+        }
+        End::Interrupted { missing } => {
+            screen.line(&format!(
+                "interrupted: {missing} runs are missing; --resume {} does them",
+                dir.display()
+            ));
+            Ok(Exit::Interrupted)
+        }
+        End::SinkFailed { error, missing } => Err(Failure::with_help(
+            error.exit(),
+            &error,
+            format!(
+                "{} runs are recorded in {}, {missing} are missing. Make room, then `run … --resume {}`.",
+                recorder.kept(),
+                dir.display(),
+                dir.display()
+            ),
+        )),
+        End::CannotKeep { what, missing } => Err(Failure::with_help(
+            Exit::CannotRecord,
+            &what,
+            format!(
+                "{} runs are recorded in {}, {missing} are missing. Make room, then `run … --resume {}`.",
+                recorder.kept(),
+                dir.display(),
+                dir.display()
+            ),
+        )),
+        End::Panicked { what } => Err(Failure::new(
+            Exit::Internal,
+            format!("a worker thread panicked: {what} (results so far are kept)"),
+        )),
+    }
+}
+
+/// Where the working directories of a results directory's runs are.
+pub fn work_root(results: &Path) -> PathBuf {
+    results.join("work")
+}
+
+type Opened = (Recorder, Vec<crate::model::outcome::RunRecord>, Vec<Cell>);
+
+fn open(manifest: &Manifest, cells: &[Cell], options: &Options, screen: &Screen) -> Result<Opened, Failure> {
+    let failed = |e: ResultsError| Failure::new(e.exit(), e);
+    let Some(dir) = &options.resume else {
+        let recorder = Recorder::create(&options.results, manifest).map_err(failed)?;
+        return Ok((recorder, Vec::new(), cells.to_vec()));
+    };
+    let resumed = Recorder::resume(dir, manifest).map_err(failed)?;
+    if resumed.dropped_bytes > 0 {
+        screen.line(&format!(
+            "resume   a run was being written when the last run ended: its {} bytes are dropped, it runs again",
+            resumed.dropped_bytes
+        ));
+    }
+    let done = resumed.done();
+    let missing: Vec<Cell> = cells
+        .iter()
+        .copied()
+        .filter(|cell| {
+            manifest.arms.get(cell.arm).is_some_and(|arm| !done.contains(&(arm.id.clone(), cell.repeat)))
+        })
+        .collect();
+    screen.line(&format!(
+        "resume   {}: {} runs are there, {} to do",
+        dir.display(),
+        done.len(),
+        missing.len()
+    ));
+    Ok((resumed.recorder, resumed.records, missing))
+}
+
+fn print(text: &str) {
+    use std::io::Write;
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}

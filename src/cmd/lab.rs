@@ -1,0 +1,193 @@
+//! The real lab: prepares a run's directories, source file and wrappers, runs it, has it observed and judged.
+//!
+//! What it needs of the build, driver and observe stages comes through [`Parts`], so that this file knows nothing of
+//! their insides.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::cmd::conclude::{Identity, conclude, not_built};
+use crate::cmd::drive::work_root;
+use crate::judge::{Context, ExpectedDriver};
+use crate::model::arm::{Arm, Observer};
+use crate::model::facts::Facts;
+use crate::model::outcome::RunRecord;
+use crate::run::kernel_log::KernelLog;
+use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
+use crate::run::workdir::WorkDir;
+use crate::run::wrap::{SimWrap, StraceWrap, Wrapped};
+use crate::run::{Cancel, Limits, RawRun, RunSpec, env, execute, fresh_token};
+
+use super::source_file::SourceFiles;
+
+/// What the other stages give for one arm.
+pub trait Parts: Sync {
+    type Built: Send + Sync;
+
+    /// Arms with equal keys share one build.
+    fn build_key(&self, arm: &Arm) -> String;
+    fn build(&self, arm: &Arm) -> Result<Built<Self::Built>, BuildFailure>;
+    /// The reproducer's command line, the driver tree's own loader in front where it needs one, and the variables
+    /// that the tree asks for. `file` is the source file where the arm has one.
+    fn launch(&self, arm: &Arm, built: &Self::Built, file: Option<&Path>) -> Result<Launch, String>;
+    fn predicted_per_dispatch(&self, arm: &Arm, built: &Self::Built) -> Option<bool>;
+    /// Library that must be proved to have run, and the driver manifest's hash.
+    fn driver(&self, arm: &Arm) -> Option<(ExpectedDriver, String)>;
+    /// Facts of a finished run; the texts are instruments of ours that did not work.
+    fn observe(&self, arm: &Arm, raw: &RawRun) -> (Facts, Vec<String>);
+}
+
+/// See [`Parts::launch`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    pub argv: Vec<OsString>,
+    pub env: Vec<(String, String)>,
+}
+
+/// The device of a whole matrix run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceChoice {
+    /// `sim:a770` or `pci:0000:09:00.0`.
+    pub name: String,
+    /// Hardware threads that private memory is sized for.
+    pub hw_threads: Option<u64>,
+    pub faults: Vec<String>,
+}
+
+impl DeviceChoice {
+    /// The simulated profile, if this is one.
+    pub fn profile(&self) -> Option<&str> {
+        self.name.strip_prefix("sim:")
+    }
+}
+
+/// The lab of a matrix run.
+pub struct RealLab<P> {
+    pub parts: P,
+    pub device: DeviceChoice,
+    /// This program.
+    pub tool: PathBuf,
+    pub results: PathBuf,
+    pub jobs: usize,
+    pub grace: Duration,
+    pub keep_work: bool,
+    pub strace: Option<PathBuf>,
+    pub sources: SourceFiles,
+}
+
+impl<P: Parts> RealLab<P> {
+    fn spec(&self, arm: &Arm, built: &P::Built, work: &WorkDir) -> Result<RunSpec, String> {
+        let file =
+            self.sources.for_arm(arm).map_err(|e| format!("the source file could not be made: {e}"))?;
+        let launch = self.parts.launch(arm, built, file.as_deref())?;
+        let sim = self.device.profile().map(|profile| SimWrap {
+            tool: self.tool.clone(),
+            profile: profile.to_owned(),
+            trace: work.io.join("trace"),
+            faults: self.device.faults.clone(),
+        });
+        let strace = self.strace_of(arm, work)?;
+        let trace = sim.as_ref().map(|sim| sim.trace.clone());
+        let mut environment = env::base(&work.cwd, &work.tmp);
+        environment.extend(launch.env);
+        environment.extend(env::driver_keys(&arm.keys, &arm.observers));
+        Ok(RunSpec {
+            env: environment.into_iter().collect(),
+            cwd: work.cwd.clone(),
+            io: work.io.clone(),
+            limits: Limits {
+                timeout: arm.timeout,
+                inactivity: arm.inactivity,
+                grace: self.grace,
+                ..Limits::default()
+            },
+            trace,
+            strace: strace.as_ref().map(|s| s.output.clone()),
+            client_library: self.parts.driver(arm).map(|(driver, _)| driver.library),
+            token: fresh_token(),
+            argv: Wrapped { sim, strace, inner: launch.argv }.argv(),
+        })
+    }
+
+    fn strace_of(&self, arm: &Arm, work: &WorkDir) -> Result<Option<StraceWrap>, String> {
+        let full = arm.observers.contains(&Observer::Strace);
+        let summary = arm.observers.contains(&Observer::StraceSummary);
+        if !full && !summary {
+            return Ok(None);
+        }
+        let program = self.strace.clone().ok_or("the arm asks for strace, which is not installed")?;
+        // Counts can be had from a full trace, not the other way round.
+        Ok(Some(StraceWrap { program, output: work.io.join("strace"), summary: !full }))
+    }
+
+    fn identity<'a>(&'a self, hash: &'a str) -> Identity<'a> {
+        Identity { device: &self.device.name, driver_hash: hash }
+    }
+}
+
+impl<P: Parts> Lab for RealLab<P> {
+    type Built = P::Built;
+
+    fn build_key(&self, arm: &Arm) -> String {
+        self.parts.build_key(arm)
+    }
+
+    fn build(&self, arm: &Arm) -> Result<Built<P::Built>, BuildFailure> {
+        self.parts.build(arm)
+    }
+
+    fn lane(&self, _arm: &Arm) -> Lane {
+        // A card is one thing: what runs beside the measured run would change what it measures.
+        let capacity = if self.device.profile().is_some() { self.jobs } else { 1 };
+        Lane { name: self.device.name.clone(), capacity }
+    }
+
+    fn run(
+        &self,
+        arm: &Arm,
+        repeat: u32,
+        built: &P::Built,
+        cancel: &Cancel,
+    ) -> Result<RunRecord, CannotKeep> {
+        let root = work_root(&self.results).join(crate::results::arm_path(&arm.id)).join(repeat.to_string());
+        let work = WorkDir::create(root)
+            .map_err(|e| CannotKeep(format!("the working directory of {} could not be made: {e}", arm.id)))?;
+        let (driver, hash) = self.parts.driver(arm).map_or((None, String::new()), |(d, h)| (Some(d), h));
+        let spec = match self.spec(arm, built, &work) {
+            Ok(spec) => spec,
+            Err(reason) => {
+                let verdict = crate::model::verdict::Verdict::HarnessError { reason };
+                return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(&hash)));
+            }
+        };
+        let kernel_log = arm.observers.contains(&Observer::KernelLog).then(KernelLog::mark);
+        let mut raw = execute(&spec, cancel);
+        raw.kernel_log = kernel_log.map(KernelLog::since);
+        let (facts, mut broken) = self.parts.observe(arm, &raw);
+        if let Some(path) = &raw.strace
+            && std::fs::metadata(path).map_or(true, |m| m.len() == 0)
+        {
+            broken.push("strace wrote nothing".into());
+        }
+        let context = Context {
+            arm,
+            simulated: self.device.profile().is_some(),
+            hw_threads: self.device.hw_threads,
+            predicted_per_dispatch: self.parts.predicted_per_dispatch(arm, built),
+            driver: driver.as_ref(),
+            broken: &broken,
+        };
+        let record = conclude(&spec, &raw, repeat, facts, &context, &self.identity(&hash), &self.results);
+        if !self.keep_work {
+            // What stays behind costs room, not truth.
+            let _ = work.remove();
+        }
+        record
+    }
+
+    fn not_built(&self, arm: &Arm, repeat: u32, failure: &BuildFailure) -> RunRecord {
+        let hash = self.parts.driver(arm).map(|(_, hash)| hash).unwrap_or_default();
+        not_built(arm, repeat, failure, &self.identity(&hash))
+    }
+}

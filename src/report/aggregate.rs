@@ -1,0 +1,262 @@
+//! The runs of one arm in one line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::judge::{agree, expect, surface};
+use crate::model::arm::Arm;
+use crate::model::facts::{PerDispatch, RangeHistory};
+use crate::model::outcome::RunRecord;
+use crate::model::verdict::{Basis, Verdict};
+
+impl Basis {
+    pub fn word(self) -> &'static str {
+        match self {
+            Basis::Data => "data",
+            Basis::Residency => "residency",
+            Basis::Both => "both",
+        }
+    }
+}
+
+/// An arm's verdict over its runs: the worst, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArmVerdict {
+    pub word: &'static str,
+    pub of: usize,
+    pub runs: usize,
+}
+
+impl fmt::Display for ArmVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.of, self.runs) {
+            (_, 0) => f.write_str("not run"),
+            (of, runs) if of == runs => f.write_str(self.word),
+            (of, runs) => write!(f, "{} {of}/{runs}", self.word),
+        }
+    }
+}
+
+/// How the arm compares with its expectation, over all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    Met,
+    /// The only differences are faults that are gone.
+    Improved,
+    /// No verdict (untestable, harness error).
+    NoVerdict,
+    Unmet,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Expected::Met => "yes",
+            Expected::Improved => "improved",
+            Expected::NoVerdict => "no verdict",
+            Expected::Unmet => "NO",
+        })
+    }
+}
+
+/// One arm.
+#[derive(Clone, Debug)]
+pub struct ArmSummary {
+    pub id: String,
+    pub runs: usize,
+    pub planned: usize,
+    pub verdict: ArmVerdict,
+    counts: BTreeMap<&'static str, usize>,
+    pub basis: Option<Basis>,
+    pub wrong: Option<u64>,
+    pub untouched: Option<u64>,
+    pub per_dispatch: Option<PerDispatch>,
+    pub surface_bytes: Option<u64>,
+    /// Life of the private surface: "bind unbind ─".
+    pub history: Option<String>,
+    pub eperm: Option<u64>,
+    pub as_expected: Option<Expected>,
+    pub unmet: Vec<String>,
+    /// Median wall time of a run, seconds.
+    pub seconds: f64,
+    /// Runs whose instruments disagree.
+    pub disagreements: usize,
+    pub reason: Option<String>,
+}
+
+/// Worst first: one corrupt run makes the arm a finding, however many clean ones there are.
+const SEVERITY: [&str; 9] = [
+    "corrupt",
+    "wrong-before",
+    "crash",
+    "device-lost",
+    "hang",
+    "build-failed",
+    "harness-error",
+    "untestable",
+    "clean",
+];
+
+impl ArmSummary {
+    /// Sums up `records`, all of `arm`.
+    pub fn of(arm: &Arm, records: &[&RunRecord]) -> Self {
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for record in records {
+            *counts.entry(record.verdict.word()).or_default() += 1;
+        }
+        let word = SEVERITY.iter().copied().find(|word| counts.contains_key(word)).unwrap_or("clean");
+        let verdict = ArmVerdict { word, of: counts.get(word).copied().unwrap_or(0), runs: records.len() };
+        // The run that speaks for the arm is one with the arm's verdict.
+        let speaker = records.iter().find(|r| r.verdict.word() == word).copied();
+        let (basis, wrong, untouched, reason) =
+            speaker.map_or((None, None, None, None), |r| parts(&r.verdict));
+        let surface_bytes = speaker.and_then(surface_bytes);
+        ArmSummary {
+            id: arm.id.clone(),
+            runs: records.len(),
+            planned: arm.repeats as usize,
+            verdict,
+            counts,
+            basis,
+            wrong,
+            untouched,
+            per_dispatch: speaker.and_then(per_dispatch),
+            surface_bytes,
+            history: speaker.zip(surface_bytes).and_then(|(r, bytes)| history(r, bytes)),
+            eperm: speaker.and_then(eperm),
+            as_expected: expected(arm, records),
+            unmet: records.iter().flat_map(|r| r.unmet.iter().cloned()).collect(),
+            seconds: median(records.iter().map(|r| r.wall_seconds).collect()),
+            disagreements: records.iter().filter(|r| !r.disagreements.is_empty()).count(),
+            reason,
+        }
+    }
+
+    pub fn count(&self, word: &str) -> usize {
+        self.counts.get(word).copied().unwrap_or(0)
+    }
+
+    /// Runs with no verdict on the thing under test.
+    pub fn inconclusive(&self) -> usize {
+        self.count("untestable") + self.count("harness-error")
+    }
+
+    /// True if the arm says something of the driver.
+    pub fn conclusive(&self) -> bool {
+        self.runs > 0 && self.verdict.word != "untestable" && self.verdict.word != "harness-error"
+    }
+}
+
+/// Summaries of all arms, in the order of `arms`.
+pub fn summarise(arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
+    let mut of_arm: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
+    for record in records {
+        of_arm.entry(&record.arm).or_default().push(record);
+    }
+    arms.iter()
+        .map(|arm| ArmSummary::of(arm, of_arm.get(arm.id.as_str()).map_or(&[], Vec::as_slice)))
+        .collect()
+}
+
+fn parts(verdict: &Verdict) -> (Option<Basis>, Option<u64>, Option<u64>, Option<String>) {
+    match verdict {
+        Verdict::Clean { basis } => {
+            let zero = (*basis != Basis::Residency).then_some(0);
+            (Some(*basis), zero, zero, None)
+        }
+        Verdict::Corrupt { basis, wrong, untouched, .. }
+        | Verdict::WrongBefore { basis, wrong, untouched } => (Some(*basis), *wrong, *untouched, None),
+        Verdict::Hang { after } => {
+            (None, None, None, Some(format!("hang after {:.1} s", after.as_secs_f64())))
+        }
+        Verdict::Crash { signal, location } => {
+            let at = location.as_deref().map(|l| format!(" in {l}")).unwrap_or_default();
+            (None, None, None, Some(format!("signal {signal}{at}")))
+        }
+        Verdict::DeviceLost { what } | Verdict::BuildFailed { what } => {
+            (None, None, None, Some(what.clone()))
+        }
+        Verdict::Untestable { reason } | Verdict::HarnessError { reason } => {
+            (None, None, None, Some(reason.clone()))
+        }
+    }
+}
+
+/// The line that decides: the one with the flag if any has it, else the largest sum.
+fn per_dispatch(record: &RunRecord) -> Option<PerDispatch> {
+    let lines = &record.facts.neo.as_ref()?.per_dispatch;
+    lines.iter().copied().max_by_key(|line| (line.flag, line.module_private))
+}
+
+/// Bytes of the checked kernel's private surface, from what the driver used.
+fn surface_bytes(record: &RunRecord) -> Option<u64> {
+    let per_thread = u64::from(record.repro.as_ref()?.kernel.private_mem_size);
+    let units = record.facts.neo.as_ref().and_then(|neo| neo.compute_units)?;
+    per_thread.checked_mul(units).filter(|bytes| *bytes > 0)
+}
+
+fn history(record: &RunRecord, bytes: u64) -> Option<String> {
+    let tell = |ranges: &[RangeHistory], dispatches: &[_]| {
+        let lives: Vec<String> = surface::histories(ranges, dispatches, bytes)
+            .into_iter()
+            .map(|h| {
+                let known = h.events.iter().all(|e| e.phase.is_some());
+                surface::compress(&surface::effective(&h.events), known)
+            })
+            .collect();
+        (!lives.is_empty()).then(|| lives.join(" | "))
+    };
+    let by_sim = record.facts.sim.as_ref().and_then(|sim| tell(&sim.ranges, &sim.dispatches));
+    by_sim.or_else(|| record.facts.neo.as_ref().and_then(|neo| tell(&neo.ranges, &[])))
+}
+
+/// Failed binds by the best witness there is: the kernel's side first.
+fn eperm(record: &RunRecord) -> Option<u64> {
+    let facts = &record.facts;
+    agree::eperm_by_sim(facts)
+        .or_else(|| agree::eperm_by_strace(facts))
+        .or_else(|| agree::eperm_by_neo(facts))
+}
+
+fn expected(arm: &Arm, records: &[&RunRecord]) -> Option<Expected> {
+    let want = arm.expect.as_ref()?;
+    if records.is_empty() {
+        return Some(Expected::NoVerdict);
+    }
+    let of_run = |record: &&RunRecord| match record.as_expected {
+        Some(true) => Expected::Met,
+        Some(false) | None => match &record.verdict {
+            Verdict::Untestable { .. } | Verdict::HarnessError { .. } => Expected::NoVerdict,
+            verdict if expect::is_improvement(want.verdict, verdict) => Expected::Improved,
+            Verdict::Clean { .. }
+            | Verdict::Corrupt { .. }
+            | Verdict::WrongBefore { .. }
+            | Verdict::Hang { .. }
+            | Verdict::Crash { .. }
+            | Verdict::DeviceLost { .. }
+            | Verdict::BuildFailed { .. } => Expected::Unmet,
+        },
+    };
+    let all: Vec<Expected> = records.iter().map(of_run).collect();
+    let worst = [Expected::Unmet, Expected::NoVerdict, Expected::Improved, Expected::Met];
+    // An arm that is now clean only sometimes has not improved: it has become flaky.
+    if all.contains(&Expected::Improved) && all.contains(&Expected::Met) {
+        return Some(Expected::Unmet);
+    }
+    worst.into_iter().find(|e| all.contains(e))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let mid = values.len() / 2;
+    let upper = values.get(mid).copied().unwrap_or(0.0);
+    if values.len().is_multiple_of(2) && mid > 0 {
+        (upper + values.get(mid - 1).copied().unwrap_or(upper)) / 2.0
+    } else {
+        upper
+    }
+}
+
+#[cfg(test)]
+#[path = "aggregate_tests.rs"]
+mod tests;

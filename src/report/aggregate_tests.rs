@@ -1,0 +1,74 @@
+use super::*;
+use crate::exit::Exit;
+use crate::model::arm::{Expectation, ExpectedVerdict};
+use crate::report::fixture::{arm, record, with};
+use crate::report::outcome;
+
+fn expecting(id: &str, verdict: ExpectedVerdict) -> Arm {
+    arm(id, |a| {
+        a.repeats = 3;
+        a.expect = Some(Expectation {
+            verdict,
+            wrong: None,
+            untouched: None,
+            per_dispatch: None,
+            hazard: None,
+            reason: None,
+            tracker: None,
+        });
+    })
+}
+
+fn exit_of(arm: &Arm, records: &[RunRecord]) -> (Option<Expected>, Exit) {
+    let arms = std::slice::from_ref(arm);
+    let summaries = summarise(arms, records);
+    (summaries[0].as_expected, outcome::exit(arms, &summaries))
+}
+
+#[test]
+fn one_corrupt_run_makes_the_arm_corrupt() {
+    let arm = expecting("a", ExpectedVerdict::Corrupt);
+    let records: Vec<_> = (0..3).map(|n| record(&arm, n, n == 1)).collect();
+    let summary = &summarise(std::slice::from_ref(&arm), &records)[0];
+    assert_eq!(summary.verdict.to_string(), "corrupt 1/3");
+    assert_eq!(summary.history.as_deref(), Some("bind unbind ─"));
+    assert_eq!((summary.eperm, summary.surface_bytes), (Some(24), Some(93_323_264)));
+    assert_eq!((summary.wrong, summary.basis), (None, Some(Basis::Residency)));
+    // Sometimes clean is not an improvement.
+    assert_eq!(exit_of(&arm, &records), (Some(Expected::Unmet), Exit::Unexpected));
+}
+
+#[test]
+fn expectations_become_exit_codes() {
+    let runs = |arm: &Arm, corrupt| (0..3).map(|n| record(arm, n, corrupt)).collect::<Vec<_>>();
+    let corrupt = expecting("a", ExpectedVerdict::Corrupt);
+    let clean = expecting("a", ExpectedVerdict::Clean);
+    assert_eq!(exit_of(&corrupt, &runs(&corrupt, true)), (Some(Expected::Met), Exit::AsExpected));
+    assert_eq!(exit_of(&corrupt, &runs(&corrupt, false)), (Some(Expected::Improved), Exit::OnlyImprovements));
+    assert_eq!(exit_of(&clean, &runs(&clean, true)), (Some(Expected::Unmet), Exit::Unexpected));
+    assert_eq!(exit_of(&clean, &[]), (Some(Expected::NoVerdict), Exit::Inconclusive));
+    // A missing repeat is not a pass.
+    assert_eq!(exit_of(&clean, &runs(&clean, false)[..2]).1, Exit::Inconclusive);
+    let lost: Vec<_> = (0..3)
+        .map(|n| with(&clean, n, Verdict::HarnessError { reason: "x".into() }, Default::default()))
+        .collect();
+    assert_eq!(exit_of(&clean, &lost), (Some(Expected::NoVerdict), Exit::Inconclusive));
+    let unbuilt: Vec<_> = (0..3)
+        .map(|n| with(&clean, n, Verdict::BuildFailed { what: "x".into() }, Default::default()))
+        .collect();
+    assert_eq!(exit_of(&clean, &unbuilt).1, Exit::BuildFailed);
+}
+
+#[test]
+fn a_positive_control_that_is_clean_is_inconclusive() {
+    let control = arm("c", |a| a.positive_control = true);
+    assert_eq!(exit_of(&control, &[record(&control, 0, true)]).1, Exit::AsExpected);
+    assert_eq!(exit_of(&control, &[record(&control, 0, false)]).1, Exit::Inconclusive);
+}
+
+#[test]
+fn median_of_even_and_odd() {
+    assert_eq!(median(vec![]), 0.0);
+    assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+    assert_eq!(median(vec![4.0, 1.0]), 2.5);
+}

@@ -1,0 +1,375 @@
+//! "What this run establishes": computed from the arms and their runs, never from what the matrix was meant to
+//! show. Works on any matrix: it compares arms axis by axis.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::arm::Arm;
+use crate::model::outcome::RunRecord;
+use crate::model::verdict::Basis;
+
+use super::aggregate::ArmSummary;
+use super::axes::{self, Point};
+
+/// One statement under its heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub heading: &'static str,
+    pub text: String,
+}
+
+/// An arm with what is known of it. `corrupt` is `None` where it has neither a clean nor a corrupt verdict.
+struct Seen<'a> {
+    arm: &'a Arm,
+    summary: &'a ArmSummary,
+    point: Point,
+    corrupt: Option<bool>,
+}
+
+/// All statements, in reading order. `summaries` are those of `arms`, in the same order.
+pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -> Vec<Finding> {
+    let seen: Vec<Seen<'_>> = arms
+        .iter()
+        .zip(summaries)
+        .map(|(arm, summary)| Seen {
+            arm,
+            summary,
+            point: axes::point(arm),
+            corrupt: match (summary.runs, summary.verdict.word) {
+                (0, _) => None,
+                (_, "corrupt") => Some(true),
+                (_, "clean") => Some(false),
+                (_, _) => None,
+            },
+        })
+        .collect();
+    let mut out = Vec::new();
+    let mut add = |heading: &'static str, text: Option<String>| {
+        out.extend(text.map(|text| Finding { heading, text }));
+    };
+    add("Threshold", threshold(&seen));
+    for text in single_axis(&seen) {
+        add(text.0, Some(text.1));
+    }
+    add("Confounded", confounded(&seen));
+    add("Cause", cause(&seen));
+    add("Failed binds", failed_binds(&seen));
+    add("Same point", same_point(&seen));
+    add("Instruments", instruments(records));
+    add("Control", positive_control(&seen));
+    add("No verdict", no_verdict(&seen));
+    add("Not shown", not_shown(&seen, records));
+    out
+}
+
+/// Digits in groups of three.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn plural(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The driver's own per-dispatch lines: where the flag flips, and whether the verdict goes with it.
+fn threshold(seen: &[Seen<'_>]) -> Option<String> {
+    let lines: Vec<_> = seen.iter().filter_map(|s| Some((s, s.summary.per_dispatch?))).collect();
+    let over = lines.iter().filter(|(_, l)| l.flag).min_by_key(|(_, l)| l.module_private);
+    let under = lines.iter().filter(|(_, l)| !l.flag).max_by_key(|(_, l)| l.module_private);
+    let odd: Vec<&str> = lines
+        .iter()
+        .filter(|(_, l)| l.flag != (l.module_private.saturating_mul(l.sub_devices.max(1)) > l.global_memory))
+        .map(|(s, _)| s.summary.id.as_str())
+        .collect();
+    let mut text = match (over, under) {
+        (Some((a, o)), Some((b, u))) => format!(
+            "{} B of private memory in one module ({}) put it on the per-dispatch path, {} B ({}) do not; global memory is {} B.",
+            grouped(o.module_private),
+            a.summary.id,
+            grouped(u.module_private),
+            b.summary.id,
+            grouped(o.global_memory)
+        ),
+        (Some((a, o)), None) => format!(
+            "every module is on the per-dispatch path (smallest: {} B, {}; global memory {} B): the other side was not tried.",
+            grouped(o.module_private),
+            a.summary.id,
+            grouped(o.global_memory)
+        ),
+        (None, Some((b, u))) => format!(
+            "no module is on the per-dispatch path (largest: {} B, {}; global memory {} B): the other side was not tried.",
+            grouped(u.module_private),
+            b.summary.id,
+            grouped(u.global_memory)
+        ),
+        (None, None) => return None,
+    };
+    if !odd.is_empty() {
+        text += &format!(" The flag does not follow from the sum in {}.", odd.join(", "));
+    }
+    let count = |flag: bool, corrupt: bool| {
+        lines.iter().filter(|(s, l)| l.flag == flag && s.corrupt == Some(corrupt)).count()
+    };
+    text += &format!(
+        " On that path {} corrupt and {} clean; off it {} corrupt and {} clean.",
+        count(true, true),
+        count(true, false),
+        count(false, true),
+        count(false, false)
+    );
+    Some(text)
+}
+
+/// Pairs of arms that differ in one axis only, counted by what happened to the verdict.
+#[derive(Default)]
+struct Pairs {
+    flips: usize,
+    both_corrupt: usize,
+    both_clean: usize,
+}
+
+fn single_axis(seen: &[Seen<'_>]) -> Vec<(&'static str, String)> {
+    // (axis, value, value), the corrupt side first where they differ.
+    let mut table: BTreeMap<(&'static str, String, String), Pairs> = BTreeMap::new();
+    for (i, a) in seen.iter().enumerate() {
+        for b in seen.iter().skip(i + 1) {
+            let (Some(a_corrupt), Some(b_corrupt)) = (a.corrupt, b.corrupt) else { continue };
+            let [axis] = axes::differing(&a.point, &b.point)[..] else { continue };
+            let (Some(av), Some(bv)) = (a.point.get(axis), b.point.get(axis)) else { continue };
+            if !comparable(axis, av, bv, a, seen) {
+                continue;
+            }
+            let b_first = if a_corrupt == b_corrupt { natural(axis, av, bv) } else { b_corrupt };
+            let key = if b_first { (axis, bv.clone(), av.clone()) } else { (axis, av.clone(), bv.clone()) };
+            let pairs = table.entry(key).or_default();
+            match (a_corrupt, b_corrupt) {
+                (true, true) => pairs.both_corrupt += 1,
+                (false, false) => pairs.both_clean += 1,
+                (true, false) | (false, true) => pairs.flips += 1,
+            }
+        }
+    }
+    word(&table)
+}
+
+/// True if the pair should be told as second → first when the verdict is the same: from the plain value away.
+fn natural(axis: &str, a: &str, b: &str) -> bool {
+    axis == "debug keys" && b == "none" || a == "true" && b == "false"
+}
+
+/// Two key sets are compared through the arm with none; numbers only with their next neighbour in the same row.
+fn comparable(axis: &str, av: &str, bv: &str, a: &Seen<'_>, seen: &[Seen<'_>]) -> bool {
+    if axis == "debug keys" {
+        return av == "none" || bv == "none";
+    }
+    let (Ok(x), Ok(y)) = (av.parse::<u64>(), bv.parse::<u64>()) else { return true };
+    let (low, high) = (x.min(y), x.max(y));
+    !seen.iter().filter(|s| s.corrupt.is_some()).any(|s| {
+        axes::differing(&a.point, &s.point).iter().all(|other| *other == axis)
+            && s.point.get(axis).and_then(|v| v.parse::<u64>().ok()).is_some_and(|v| low < v && v < high)
+    })
+}
+
+fn word(table: &BTreeMap<(&'static str, String, String), Pairs>) -> Vec<(&'static str, String)> {
+    let mut decides = Vec::new();
+    let mut sometimes = Vec::new();
+    let mut does_not = Vec::new();
+    let mut clean = Vec::new();
+    for ((axis, from, to), pairs) in table {
+        let Pairs { flips, both_corrupt, both_clean } = *pairs;
+        match (flips, both_corrupt) {
+            (0, 0) => clean.push(format!("{axis} {from}/{to}")),
+            (0, _) => does_not.push(format!("{axis} {from} → {to} ({})", plural(both_corrupt, "pair"))),
+            (_, 0) => {
+                let rest = if both_clean > 0 {
+                    format!("; clean either way in {both_clean}")
+                } else {
+                    String::new()
+                };
+                decides.push(format!("{axis} {from} → {to} ({}{rest})", plural(flips, "pair")));
+            }
+            (_, _) => sometimes
+                .push(format!("{axis} {from} → {to} (flips in {flips} of {} pairs)", flips + both_corrupt)),
+        }
+    }
+    let mut out = Vec::new();
+    let mut put = |heading, lead: &str, list: Vec<String>| {
+        if !list.is_empty() {
+            out.push((heading, format!("{lead}{}.", list.join("; "))));
+        }
+    };
+    put("Decides", "changing this alone turns corrupt into clean: ", decides);
+    put("Depends", "changing this alone flips the verdict in some places only: ", sometimes);
+    put("Does not matter", "corrupt on both sides of: ", does_not);
+    put("Clean either way", "", clean);
+    out
+}
+
+/// Axes that always moved together: which of them matters cannot be told.
+fn confounded(seen: &[Seen<'_>]) -> Option<String> {
+    let tried: Vec<&Seen<'_>> = seen.iter().filter(|s| s.corrupt.is_some()).collect();
+    let names: BTreeSet<&'static str> = tried.iter().flat_map(|s| s.point.keys().copied()).collect();
+    let names: Vec<&'static str> = names.into_iter().collect();
+    let mut told = Vec::new();
+    for (i, a) in names.iter().enumerate() {
+        for b in names.iter().skip(i + 1) {
+            if let Some(pairs) = bijection(&tried, a, b) {
+                let pairs: Vec<String> = pairs.into_iter().map(|(x, y)| format!("{x} with {y}")).collect();
+                told.push(format!("{a} and {b} were never varied apart ({})", pairs.join(", ")));
+            }
+        }
+    }
+    (!told.is_empty()).then(|| format!("{}: which of them matters is not shown.", told.join("; ")))
+}
+
+/// The value pairs of two axes, if each takes several values and each value of one goes with one of the other.
+fn bijection(tried: &[&Seen<'_>], a: &str, b: &str) -> Option<BTreeSet<(String, String)>> {
+    let pairs: BTreeSet<(String, String)> =
+        tried.iter().filter_map(|s| Some((s.point.get(a)?.clone(), s.point.get(b)?.clone()))).collect();
+    let left: BTreeSet<&String> = pairs.iter().map(|(x, _)| x).collect();
+    let right: BTreeSet<&String> = pairs.iter().map(|(_, y)| y).collect();
+    (pairs.len() > 1 && left.len() == pairs.len() && right.len() == pairs.len()).then_some(pairs)
+}
+
+/// What became of the private surface, as the device (or else the driver's log) tells it.
+fn cause(seen: &[Seen<'_>]) -> Option<String> {
+    let lost = |s: &Seen<'_>| s.summary.history.as_deref().is_some_and(|h| h.contains('─'));
+    let known: Vec<&Seen<'_>> = seen.iter().filter(|s| s.summary.history.is_some()).collect();
+    let corrupt: Vec<&&Seen<'_>> = known.iter().filter(|s| s.corrupt == Some(true)).collect();
+    let clean: Vec<&&Seen<'_>> = known.iter().filter(|s| s.corrupt == Some(false)).collect();
+    if corrupt.is_empty() {
+        return None;
+    }
+    let lost_corrupt = corrupt.iter().filter(|s| lost(s)).count();
+    let lost_clean = clean.iter().filter(|s| lost(s)).count();
+    let rebound =
+        clean.iter().filter(|s| s.summary.history.as_deref().is_some_and(|h| h.contains("unbind"))).count()
+            - lost_clean.min(clean.len());
+    let sizes: BTreeSet<u64> = corrupt.iter().filter_map(|s| s.summary.surface_bytes).collect();
+    let sizes: Vec<String> = sizes.into_iter().map(|n| format!("{} B", grouped(n))).collect();
+    Some(format!(
+        "the private surface ({}) is unbound and not bound again before the last dispatch in {lost_corrupt} of {} \
+         corrupt arms and in {lost_clean} of {} clean ones; {rebound} clean arms lost it and bound it again.",
+        sizes.join(", "),
+        corrupt.len(),
+        clean.len()
+    ))
+}
+
+fn failed_binds(seen: &[Seen<'_>]) -> Option<String> {
+    let count = |corrupt: bool, some: bool| {
+        seen.iter()
+            .filter(|s| s.corrupt == Some(corrupt) && s.summary.eperm.is_some_and(|n| (n > 0) == some))
+            .count()
+    };
+    let (corrupt_with, corrupt_without) = (count(true, true), count(true, false));
+    let (clean_with, clean_without) = (count(false, true), count(false, false));
+    if corrupt_with + clean_with == 0 {
+        return None;
+    }
+    let mut text = format!(
+        "binds failed with EPERM in {corrupt_with} of {} corrupt arms and in {clean_with} of {} clean ones",
+        corrupt_with + corrupt_without,
+        clean_with + clean_without
+    );
+    text += match (corrupt_without, clean_with) {
+        (0, 0) => ": they go with the corruption.",
+        (0, _) => ": needed here, but harmless alone.",
+        (_, _) => ": not needed for the corruption.",
+    };
+    Some(text)
+}
+
+/// Arms that are the same experiment and do not agree.
+fn same_point(seen: &[Seen<'_>]) -> Option<String> {
+    let mut told = Vec::new();
+    for (i, a) in seen.iter().enumerate() {
+        for b in seen.iter().skip(i + 1) {
+            if a.point == b.point && a.corrupt.is_some() && b.corrupt.is_some() && a.corrupt != b.corrupt {
+                told.push(format!("{} and {}", a.summary.id, b.summary.id));
+            }
+        }
+    }
+    (!told.is_empty()).then(|| format!("the same experiment gave different verdicts: {}.", told.join("; ")))
+}
+
+fn instruments(records: &[RunRecord]) -> Option<String> {
+    if records.is_empty() {
+        return None;
+    }
+    let bad: Vec<&RunRecord> = records.iter().filter(|r| !r.disagreements.is_empty()).collect();
+    let mut text = format!("agree on {} of {} runs", records.len() - bad.len(), records.len());
+    for record in bad.iter().take(3) {
+        text += &format!("; {}: {}", record.arm, record.disagreements.join(", "));
+    }
+    if bad.len() > 3 {
+        text += &format!("; and {} more", bad.len() - 3);
+    }
+    Some(text + ".")
+}
+
+fn positive_control(seen: &[Seen<'_>]) -> Option<String> {
+    let controls: Vec<&Seen<'_>> = seen.iter().filter(|s| s.arm.positive_control).collect();
+    let failed: Vec<&str> =
+        controls.iter().filter(|s| s.corrupt != Some(true)).map(|s| s.summary.id.as_str()).collect();
+    if controls.is_empty() {
+        return None;
+    }
+    Some(if failed.is_empty() {
+        "the positive control is corrupt, as it must be: the set-up can show the fault.".into()
+    } else {
+        format!(
+            "the positive control {} is not corrupt: \"clean\" elsewhere proves little.",
+            failed.join(", ")
+        )
+    })
+}
+
+fn no_verdict(seen: &[Seen<'_>]) -> Option<String> {
+    let none: Vec<&Seen<'_>> = seen.iter().filter(|s| !s.summary.conclusive()).collect();
+    if none.is_empty() {
+        return None;
+    }
+    let mut told: Vec<String> = none
+        .iter()
+        .take(5)
+        .map(|s| match &s.summary.reason {
+            Some(reason) => format!("{} ({}: {reason})", s.summary.id, s.summary.verdict),
+            None => format!("{} ({})", s.summary.id, s.summary.verdict),
+        })
+        .collect();
+    if none.len() > 5 {
+        told.push(format!("{} more", none.len() - 5));
+    }
+    Some(format!("{}.", told.join("; ")))
+}
+
+fn not_shown(seen: &[Seen<'_>], records: &[RunRecord]) -> Option<String> {
+    let simulated = records.iter().filter(|r| r.device.starts_with("sim:")).count();
+    if simulated == 0 {
+        return None;
+    }
+    let mut text = if simulated == records.len() {
+        "silicon. The device is a model (docs/device-model.md).".to_owned()
+    } else {
+        format!(
+            "silicon, for {simulated} of {} runs: their device is a model (docs/device-model.md).",
+            records.len()
+        )
+    };
+    if seen.iter().any(|s| s.summary.basis == Some(Basis::Residency)) {
+        text += " Elements were not compared where it executes no kernels: those verdicts rest on what was bound.";
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+#[path = "findings_tests.rs"]
+mod tests;

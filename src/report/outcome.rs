@@ -1,0 +1,33 @@
+//! What the whole matrix run amounts to: its exit code.
+
+use crate::exit::Exit;
+use crate::model::arm::Arm;
+
+use super::aggregate::{ArmSummary, Expected};
+
+/// The exit code of a matrix run that was not interrupted.
+pub fn exit(arms: &[Arm], summaries: &[ArmSummary]) -> Exit {
+    let any = |test: &dyn Fn(&ArmSummary) -> bool| summaries.iter().any(test);
+    let build_failed =
+        |s: &ArmSummary| s.verdict.word == "build-failed" && s.as_expected != Some(Expected::Met);
+    if any(&|s| s.as_expected == Some(Expected::Unmet) && !build_failed(s)) {
+        return Exit::Unexpected;
+    }
+    if any(&build_failed) {
+        return Exit::BuildFailed;
+    }
+    let control_failed =
+        arms.iter().zip(summaries).any(|(arm, s)| arm.positive_control && s.count("corrupt") == 0);
+    // An arm that is expected to be untestable, and is, is as expected.
+    let no_verdict = |s: &ArmSummary| {
+        s.runs < s.planned
+            || s.as_expected == Some(Expected::NoVerdict)
+            || (s.as_expected.is_none() && s.inconclusive() > 0)
+    };
+    // A fix makes the control clean: that is an improvement, not a failed control.
+    let improved = any(&|s| s.as_expected == Some(Expected::Improved));
+    if any(&no_verdict) || (control_failed && !improved) {
+        return Exit::Inconclusive;
+    }
+    if improved { Exit::OnlyImprovements } else { Exit::AsExpected }
+}

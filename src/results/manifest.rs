@@ -1,0 +1,102 @@
+//! `manifest.json`: what this directory is a run of. Written once, before the first run.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{MANIFEST, ResultsError, version};
+
+/// Everything that two runs must share to be one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub version: u32,
+    /// Version of the tool that wrote it.
+    pub tool: String,
+    pub matrix: String,
+    /// SHA-256 of the matrix file, hexadecimal.
+    pub matrix_sha256: String,
+    pub seed: u64,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// The device really used.
+    pub device: String,
+    /// Content hash of each driver build's manifest, by the name the matrix uses.
+    pub drivers: std::collections::BTreeMap<String, DriverIdentity>,
+    /// Selected arms and repeats: resolved, so that a reader needs no matrix file.
+    pub arms: Vec<crate::model::arm::Arm>,
+    /// (arm, reason) of what the plan left out.
+    pub excluded: Vec<(String, String)>,
+    /// Kernel, distribution, processor, memory. No user or host names.
+    pub environment: serde_json::Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverIdentity {
+    pub hash: String,
+    /// For people: "NEO 26.27.39122.14 · IGC 2.40.14".
+    pub versions: String,
+    /// The driver store's manifest, as it stores it.
+    #[serde(default)]
+    pub manifest: serde_json::Value,
+}
+
+impl Manifest {
+    /// Writes it so that a kill leaves either nothing or the whole file.
+    pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
+        let path = dir.join(MANIFEST);
+        let partial = dir.join("manifest.json.partial");
+        let write = || -> std::io::Result<()> {
+            let mut text = serde_json::to_vec_pretty(self)?;
+            text.push(b'\n');
+            let mut file = File::create(&partial)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            std::fs::rename(&partial, &path)?;
+            File::open(dir)?.sync_all()
+        };
+        write().map_err(ResultsError::io(&path))
+    }
+
+    pub fn read(dir: &Path) -> Result<Self, ResultsError> {
+        #[derive(Deserialize)]
+        struct VersionOnly {
+            version: u32,
+        }
+        let path = dir.join(MANIFEST);
+        let bytes = std::fs::read(&path).map_err(ResultsError::io(&path))?;
+        let damaged = |e: serde_json::Error| ResultsError::Damaged {
+            path: path.clone(),
+            line: e.line(),
+            why: e.to_string(),
+        };
+        // The version first: a newer format may not parse at all.
+        let VersionOnly { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        version::check_readable(version)
+            .map_err(|reason| ResultsError::Unreadable { path: path.clone(), reason })?;
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
+    /// What forbids that `now` continues the run that this manifest is of; empty = it may.
+    pub fn differences(&self, now: &Manifest) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut differ = |what: &str, then: &str, now: &str| {
+            if then != now {
+                out.push(format!("{what} was {then}, is {now}"));
+            }
+        };
+        differ("the matrix", &self.matrix, &now.matrix);
+        differ("the matrix file's SHA-256", &self.matrix_sha256, &now.matrix_sha256);
+        differ("the seed", &self.seed.to_string(), &now.seed.to_string());
+        differ("the device", &self.device, &now.device);
+        for name in self.drivers.keys().chain(now.drivers.keys().filter(|n| !self.drivers.contains_key(*n))) {
+            let hash = |m: &Manifest| m.drivers.get(name).map_or("absent".to_owned(), |d| d.hash.clone());
+            differ(&format!("driver \"{name}\""), &hash(self), &hash(now));
+        }
+        if out.is_empty() && self.arms != now.arms {
+            out.push("the selected arms or their settings differ".into());
+        }
+        out
+    }
+}

@@ -1,0 +1,39 @@
+//! What happens during a matrix run, in the one order that the dispatcher gives it. The recorder and the screen
+//! read the same stream; neither decides anything.
+
+use crate::model::outcome::RunRecord;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Before anything else.
+    Planned {
+        arms: usize,
+        runs: usize,
+        builds: usize,
+    },
+    BuildStarted {
+        name: &'a str,
+    },
+    BuildFinished {
+        name: &'a str,
+        seconds: f64,
+        cached: bool,
+        error: Option<&'a str>,
+    },
+    RunStarted {
+        arm: &'a str,
+        repeat: u32,
+    },
+    /// The record is not stored yet: storing it is a reader's business.
+    RunFinished {
+        record: &'a RunRecord,
+    },
+    /// Stopped by the user: not a result, to be run again on resume.
+    RunStopped {
+        arm: &'a str,
+        repeat: u32,
+    },
+    /// The stop request was seen; running arms are being ended.
+    Stopping,
+}
