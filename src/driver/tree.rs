@@ -80,7 +80,7 @@ impl DriverTree {
     }
 
     /// This build, then its base: libraries of the former go first.
-    pub(super) fn chain(&self) -> impl Iterator<Item = &DriverTree> {
+    pub fn chain(&self) -> impl Iterator<Item = &DriverTree> {
         std::iter::successors(Some(self), |tree| tree.base.as_deref())
     }
 
