@@ -3,6 +3,7 @@
 //! What it needs of the build, driver and observe stages comes through [`Parts`], so that this file knows nothing of
 //! their insides.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,7 +46,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
 }
 
-/// The device of a whole matrix run.
+/// One device of a matrix run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceChoice {
     /// `sim:a770` or `pci:0000:09:00.0`.
@@ -65,7 +66,8 @@ impl DeviceChoice {
 /// The lab of a matrix run.
 pub struct RealLab<P> {
     pub parts: P,
-    pub device: DeviceChoice,
+    /// By the name that arms use (`auto`, `sim:a770`).
+    pub devices: BTreeMap<String, DeviceChoice>,
     /// This program.
     pub tool: PathBuf,
     pub results: PathBuf,
@@ -77,15 +79,20 @@ pub struct RealLab<P> {
 }
 
 impl<P: Parts> RealLab<P> {
+    fn device(&self, arm: &Arm) -> Result<&DeviceChoice, String> {
+        self.devices.get(&arm.device).ok_or_else(|| format!("no device was found for \"{}\"", arm.device))
+    }
+
     fn spec(&self, arm: &Arm, built: &P::Built, work: &WorkDir) -> Result<RunSpec, String> {
         let file =
             self.sources.for_arm(arm).map_err(|e| format!("the source file could not be made: {e}"))?;
         let launch = self.parts.launch(arm, built, file.as_deref())?;
-        let sim = self.device.profile().map(|profile| SimWrap {
+        let device = self.device(arm)?;
+        let sim = device.profile().map(|profile| SimWrap {
             tool: self.tool.clone(),
             profile: profile.to_owned(),
             trace: work.io.join("trace"),
-            faults: self.device.faults.clone(),
+            faults: device.faults.clone(),
         });
         let strace = self.strace_of(arm, work)?;
         let trace = sim.as_ref().map(|sim| sim.trace.clone());
@@ -121,8 +128,9 @@ impl<P: Parts> RealLab<P> {
         Ok(Some(StraceWrap { program, output: work.io.join("strace"), summary: !full }))
     }
 
-    fn identity<'a>(&'a self, hash: &'a str) -> Identity<'a> {
-        Identity { device: &self.device.name, driver_hash: hash }
+    fn identity<'a>(&'a self, arm: &'a Arm, hash: &'a str) -> Identity<'a> {
+        let device = self.devices.get(&arm.device).map_or(arm.device.as_str(), |device| device.name.as_str());
+        Identity { device, driver_hash: hash }
     }
 }
 
@@ -137,10 +145,16 @@ impl<P: Parts> Lab for RealLab<P> {
         self.parts.build(arm)
     }
 
-    fn lane(&self, _arm: &Arm) -> Lane {
-        // A card is one thing: what runs beside the measured run would change what it measures.
-        let capacity = if self.device.profile().is_some() { self.jobs } else { 1 };
-        Lane { name: self.device.name.clone(), capacity }
+    fn lane(&self, arm: &Arm) -> Lane {
+        match self.devices.get(&arm.device) {
+            // All simulated devices share the machine's cores.
+            Some(device) if device.profile().is_some() => {
+                Lane { name: "simulated".to_owned(), capacity: self.jobs }
+            }
+            // A card is one thing: what runs beside the measured run would change what it measures.
+            Some(device) => Lane { name: device.name.clone(), capacity: 1 },
+            None => Lane { name: arm.device.clone(), capacity: 1 },
+        }
     }
 
     fn run(
@@ -154,11 +168,12 @@ impl<P: Parts> Lab for RealLab<P> {
         let work = WorkDir::create(root)
             .map_err(|e| CannotKeep(format!("the working directory of {} could not be made: {e}", arm.id)))?;
         let (driver, hash) = self.parts.driver(arm).map_or((None, String::new()), |(d, h)| (Some(d), h));
-        let spec = match self.spec(arm, built, &work) {
-            Ok(spec) => spec,
+        let spec = self.spec(arm, built, &work).and_then(|spec| Ok((spec, self.device(arm)?)));
+        let (spec, device) = match spec {
+            Ok(found) => found,
             Err(reason) => {
                 let verdict = crate::model::verdict::Verdict::HarnessError { reason };
-                return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(&hash)));
+                return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(arm, &hash)));
             }
         };
         let kernel_log = arm.observers.contains(&Observer::KernelLog).then(KernelLog::mark);
@@ -172,13 +187,14 @@ impl<P: Parts> Lab for RealLab<P> {
         }
         let context = Context {
             arm,
-            simulated: self.device.profile().is_some(),
-            hw_threads: self.device.hw_threads,
+            simulated: device.profile().is_some(),
+            hw_threads: device.hw_threads,
             predicted_per_dispatch: self.parts.predicted_per_dispatch(arm, built),
             driver: driver.as_ref(),
             broken: &broken,
         };
-        let record = conclude(&spec, &raw, repeat, facts, &context, &self.identity(&hash), &self.results);
+        let record =
+            conclude(&spec, &raw, repeat, facts, &context, &self.identity(arm, &hash), &self.results);
         if !self.keep_work {
             // What stays behind costs room, not truth.
             let _ = work.remove();
@@ -188,6 +204,6 @@ impl<P: Parts> Lab for RealLab<P> {
 
     fn not_built(&self, arm: &Arm, repeat: u32, failure: &BuildFailure) -> RunRecord {
         let hash = self.parts.driver(arm).map(|(_, hash)| hash).unwrap_or_default();
-        not_built(arm, repeat, failure, &self.identity(&hash))
+        not_built(arm, repeat, failure, &self.identity(arm, &hash))
     }
 }

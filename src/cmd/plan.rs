@@ -18,7 +18,8 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let plan = plan::plan(&matrix, &args.select.selection(), &HostFacts::probe());
     let text = if args.json {
         let json = serde_json::json!({ "version": 1, "matrix": matrix.name, "plan": plan });
-        let text = serde_json::to_string_pretty(&json).map_err(|error| Failure::new(Exit::Internal, error))?;
+        let text =
+            serde_json::to_string_pretty(&json).map_err(|error| Failure::new(Exit::Internal, error))?;
         format!("{text}\n")
     } else {
         let title = match matrix.description.as_str() {

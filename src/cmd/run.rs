@@ -1,9 +1,211 @@
 //! `repro-matrix run`.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
 use crate::cli::run::RunArgs;
 use crate::cmd::Failure;
+use crate::cmd::drive::{Options, drive};
+use crate::cmd::lab::{DeviceChoice, RealLab};
+use crate::cmd::parts::Stages;
+use crate::cmd::plan::load_matrix;
+use crate::cmd::source_file::SourceFiles;
+use crate::driver::{self, DriverStore, DriverTree};
 use crate::exit::Exit;
+use crate::host::{self, Device};
+use crate::matrix::Matrix;
+use crate::model::arm::Arm;
+use crate::model::outcome::RESULTS_VERSION;
+use crate::plan::{self, HostFacts, Plan, Selection};
+use crate::results::Manifest;
+use crate::results::manifest::DriverIdentity;
 
-pub fn run(_args: &RunArgs) -> Result<Exit, Failure> {
-    Err(Failure::new(Exit::Internal, "not built yet"))
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let matrix = load_matrix(&args.matrix)?;
+    let store = DriverStore::open().map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
+    let nodes = host::devices();
+    let asked = args.device.clone().unwrap_or_else(|| "auto".to_owned());
+    let device = Device::find(&asked, &nodes).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
+    let mut planned = plan_on(args, &matrix, &store, &device);
+    if planned.arms.is_empty() {
+        let why =
+            planned.excluded.iter().map(|out| format!("  {}: {}\n", out.id, out.reason)).collect::<String>();
+        return Err(Failure::new(Exit::NothingSelected, format!("no arm is left to run\n{why}")));
+    }
+    if let Some(timeout) = args.timeout {
+        planned.arms.iter_mut().for_each(|arm| arm.timeout = timeout);
+    }
+
+    let devices = devices_of(&planned.arms, &device, &nodes)?;
+    check_simulation(&devices)?;
+    let drivers = drivers_of(&planned.arms, &store)?;
+    let data = driver::data_dir().map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
+    let tool = std::env::current_exe().map_err(|error| Failure::new(Exit::Internal, error))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::new(Exit::Internal, format!("signal handlers: {error}")))?;
+    }
+
+    let manifest = manifest_of(&matrix, &planned, &devices, &drivers);
+    let header = header(&asked, &planned, &devices, &drivers);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let jobs = args.jobs.unwrap_or(cores);
+    let options = Options {
+        results: absolute(&args.results)?,
+        resume: args.resume.as_deref().map(absolute).transpose()?,
+        jobs,
+        build_jobs: cores,
+        plain: args.plain,
+        keep_work: args.keep_work,
+    };
+    let choices = devices.iter().map(|(name, device)| (name.clone(), choice(device, &args.faults))).collect();
+    let stages = Stages { drivers, devices, cache: data.join("builds"), tool: tool.clone(), stop };
+    drive(&manifest, &planned.cells, &options, &header, |results| RealLab {
+        parts: stages,
+        devices: choices,
+        tool,
+        results: results.to_owned(),
+        jobs,
+        grace: args.grace,
+        keep_work: args.keep_work,
+        strace: driver::find_in_path(Path::new("strace")),
+        sources: SourceFiles::new(results.join("work")),
+    })
+}
+
+/// Plans with what is known of this machine, its driver builds and the device.
+fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device) -> Plan {
+    let selection = Selection {
+        arms: args.arms.clone(),
+        seed: args.seed,
+        device: args.device.clone().filter(|device| device != "auto"),
+        driver: args.driver.clone(),
+        repeats: args.repeats,
+        ..Selection::default()
+    };
+    let facts = HostFacts {
+        auto_is_simulated: Some(matches!(device, Device::Simulated(_))),
+        device_memory: device.profile().map(|profile| profile.vram_bytes),
+        drivers: store.list().ok().map(|builds| {
+            let aliases = ["default", "debian", "system"].map(str::to_owned);
+            builds.into_keys().chain(aliases).collect()
+        }),
+        profiles: Some(xe_sim::profile::all().iter().map(|profile| profile.name.to_owned()).collect()),
+        ..HostFacts::probe()
+    };
+    plan::plan(matrix, &selection, &facts)
+}
+
+/// The devices that the arms name, each found.
+fn devices_of(
+    arms: &[Arm],
+    auto: &Device,
+    nodes: &[host::RenderNode],
+) -> Result<BTreeMap<String, Device>, Failure> {
+    let names: BTreeSet<&String> = arms.iter().map(|arm| &arm.device).collect();
+    names
+        .into_iter()
+        .map(|name| {
+            let device = if name == "auto" { Ok(auto.clone()) } else { Device::find(name, nodes) };
+            Ok((name.clone(), device.map_err(|error| Failure::new(Exit::HostUnusable, error))?))
+        })
+        .collect()
+}
+
+/// Before anything is built: can this machine simulate at all?
+fn check_simulation(devices: &BTreeMap<String, Device>) -> Result<(), Failure> {
+    if devices.values().any(|device| matches!(device, Device::Simulated(_))) {
+        host::simulation_possible().map_err(|why| {
+            Failure::with_help(
+                Exit::HostUnusable,
+                format!("no device can be simulated here: {why}"),
+                "repro-matrix doctor says what this machine lacks; with a card: --device pci:ADDRESS",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn drivers_of(arms: &[Arm], store: &DriverStore) -> Result<BTreeMap<String, DriverTree>, Failure> {
+    let names: BTreeSet<&String> = arms.iter().map(|arm| &arm.driver).collect();
+    names
+        .into_iter()
+        .map(|name| {
+            let tree = store.resolve(name).map_err(|e| Failure::from_report(Exit::DriverUnusable, e))?;
+            Ok((name.clone(), tree))
+        })
+        .collect()
+}
+
+fn choice(device: &Device, faults: &[String]) -> DeviceChoice {
+    DeviceChoice {
+        name: device.name(),
+        hw_threads: device.profile().map(|profile| profile.hw_threads()),
+        faults: faults.to_vec(),
+    }
+}
+
+fn manifest_of(
+    matrix: &Matrix,
+    planned: &Plan,
+    devices: &BTreeMap<String, Device>,
+    drivers: &BTreeMap<String, DriverTree>,
+) -> Manifest {
+    let names: BTreeSet<String> = devices.values().map(Device::name).collect();
+    let identity = |tree: &DriverTree| DriverIdentity {
+        hash: tree.manifest.hash.clone(),
+        versions: tree.manifest.versions.to_string(),
+        manifest: serde_json::to_value(&tree.manifest).unwrap_or_default(),
+    };
+    Manifest {
+        version: RESULTS_VERSION,
+        tool: env!("CARGO_PKG_VERSION").into(),
+        matrix: matrix.name.clone(),
+        matrix_sha256: driver::sha256(matrix.text.as_bytes()),
+        seed: planned.seed,
+        started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
+        device: names.into_iter().collect::<Vec<_>>().join(", "),
+        drivers: drivers.iter().map(|(name, tree)| (name.clone(), identity(tree))).collect(),
+        arms: planned.arms.clone(),
+        excluded: planned.excluded.iter().map(|out| (out.id.clone(), out.reason.clone())).collect(),
+        environment: serde_json::to_value(host::environment()).unwrap_or_default(),
+    }
+}
+
+fn header(
+    asked: &str,
+    planned: &Plan,
+    devices: &BTreeMap<String, Device>,
+    drivers: &BTreeMap<String, DriverTree>,
+) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (name, device) in devices {
+        let asked = if name == "auto" { asked } else { name };
+        lines.push(format!("device   {}", device.describe(asked)));
+    }
+    for tree in drivers.values() {
+        let id = tree.manifest.library(driver::Role::Neo).and_then(|library| library.build_id.as_deref());
+        let id = id.map_or(String::new(), |id| format!(" · libze_intel_gpu {}", id.get(..8).unwrap_or(id)));
+        lines.push(format!("driver   {}   {}{id}", tree.manifest.name, tree.manifest.versions));
+    }
+    let out = planned.excluded.len();
+    let out = if out == 0 { String::new() } else { format!("; {out} left out (repro-matrix plan says why)") };
+    lines.push(format!(
+        "plan     {} arms, {} runs, seed {}{out}",
+        planned.arms.len(),
+        planned.cells.len(),
+        planned.seed
+    ));
+    lines.extend(planned.notes.iter().map(|note| format!("note     {note}")));
+    lines
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
 }

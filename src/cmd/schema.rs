@@ -12,8 +12,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         return print(matrix::EXAMPLE);
     }
     let schema = matrix::schema::json_schema();
-    let text =
-        serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(Exit::Internal, error))?;
+    let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(Exit::Internal, error))?;
     print(&format!("{text}\n"))
 }
 

@@ -77,7 +77,8 @@ pub fn expand(matrix: &Matrix) -> Vec<Candidate> {
                 settings.repeats = case.repeats.unwrap_or(settings.repeats);
                 positive_control |= case.positive_control;
             }
-            let about = About { expect, comparison: product.comparison.clone(), note, positive_control, settings };
+            let about =
+                About { expect, comparison: product.comparison.clone(), note, positive_control, settings };
             let id = id(product.prefix.as_deref(), &point, &matrix.usual);
             if let Some(arm) = arm(matrix, id, &point, about) {
                 candidates.push(Candidate { arm, excluded, origin: product.span.clone() });

@@ -147,7 +147,11 @@ fn named<T: DeserializeOwned>(
 }
 
 /// A section of repeated tables, such as `[[arm]]`.
-fn list<T: DeserializeOwned>(root: &mut DeTable<'_>, section: &str, problems: &mut Problems<'_>) -> Vec<At<T>> {
+fn list<T: DeserializeOwned>(
+    root: &mut DeTable<'_>,
+    section: &str,
+    problems: &mut Problems<'_>,
+) -> Vec<At<T>> {
     let Some(value) = root.remove(section) else { return Vec::new() };
     let span = value.span();
     let DeValue::Array(items) = value.into_inner() else {
@@ -194,7 +198,8 @@ fn table<T: DeserializeOwned>(
                 problems.push(explain(error.message(), at.clone(), what, further_keys));
                 let DeValue::Table(keys) = value.get_mut() else { return None };
                 let culprit = keys.iter().find_map(|(key, value)| {
-                    let covers = |range: std::ops::Range<usize>| range.start <= at.start && at.end <= range.end;
+                    let covers =
+                        |range: std::ops::Range<usize>| range.start <= at.start && at.end <= range.end;
                     (covers(key.span()) || covers(value.span())).then(|| key.get_ref().to_string())
                 });
                 match culprit {

@@ -12,8 +12,8 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::units::{At, OneOrMany, Period, Size};
 use crate::model::arm::{
-    CommandListKind, CopyEngine, ExpectedVerdict, FrontEnd, Mapping, Medium, ModuleFormat, Observer, PageCache,
-    Prot, SourceKind, Split,
+    CommandListKind, CopyEngine, ExpectedVerdict, FrontEnd, Mapping, Medium, ModuleFormat, Observer,
+    PageCache, Prot, SourceKind, Split,
 };
 
 /// The JSON schema (draft 2020-12) of a matrix file.

@@ -144,9 +144,7 @@ impl<'de> Deserialize<'de> for Size {
                 Size::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
             }
             fn visit_i64<E: Error>(self, bytes: i64) -> Result<Size, E> {
-                u64::try_from(bytes)
-                    .map(Size)
-                    .map_err(|_| E::invalid_value(Unexpected::Signed(bytes), &self))
+                u64::try_from(bytes).map(Size).map_err(|_| E::invalid_value(Unexpected::Signed(bytes), &self))
             }
             fn visit_u64<E: Error>(self, bytes: u64) -> Result<Size, E> {
                 Ok(Size(bytes))
@@ -219,7 +217,9 @@ mod tests {
         assert_eq!(Size::parse("11MiB"), Some(Size(11_534_336)));
         assert_eq!(Size::parse("4 GiB"), Some(Size(4_294_967_296)));
         assert_eq!(Size::parse("1kB"), Some(Size(1000)));
-        for bad in ["", "MiB", "11", "11mib", "1.5GiB", "-1MiB", "99999999999999999999B", "18446744073GiB", "é"] {
+        for bad in
+            ["", "MiB", "11", "11mib", "1.5GiB", "-1MiB", "99999999999999999999B", "18446744073GiB", "é"]
+        {
             assert_eq!(Size::parse(bad), None, "{bad}");
         }
     }

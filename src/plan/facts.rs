@@ -75,7 +75,10 @@ impl HostFacts {
             && arm.driver != "default"
             && !drivers.contains(&arm.driver)
         {
-            return Err(format!("no driver build \"{}\" in the store (see `repro-matrix drivers list`)", arm.driver));
+            return Err(format!(
+                "no driver build \"{}\" in the store (see `repro-matrix drivers list`)",
+                arm.driver
+            ));
         }
         if let (Some(profiles), Some(profile)) = (&self.profiles, arm.device.strip_prefix("sim:"))
             && !profiles.contains(profile)
@@ -109,7 +112,11 @@ impl HostFacts {
         if let Some(there) = self.device_memory
             && held.allocated > there
         {
-            return Err(format!("it holds {} MiB of device memory of {} MiB", held.allocated >> 20, there >> 20));
+            return Err(format!(
+                "it holds {} MiB of device memory of {} MiB",
+                held.allocated >> 20,
+                there >> 20
+            ));
         }
         // Device memory of the simulated device is this machine's memory, once it is written.
         if simulated == Some(true)

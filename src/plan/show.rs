@@ -106,7 +106,8 @@ fn source(source: &Source) -> String {
 }
 
 fn keys(set: &KeySet) -> String {
-    let mut shown: Vec<String> = set.keys.iter().take(2).map(|(key, value)| format!("{key}={value}")).collect();
+    let mut shown: Vec<String> =
+        set.keys.iter().take(2).map(|(key, value)| format!("{key}={value}")).collect();
     if set.keys.len() > shown.len() {
         shown.push(format!("… ({} keys)", set.keys.len()));
     }

@@ -10,18 +10,11 @@ use std::time::{Duration, Instant};
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::model::verdict::RunEnd;
+pub use crate::plan::Cell;
 
 use super::cancel::Cancel;
 use super::event::Event;
 use super::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
-
-/// One run to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// Index into the arms.
-    pub arm: usize,
-    pub repeat: u32,
-}
 
 /// What is to be done, in order.
 #[derive(Clone, Copy, Debug)]

@@ -41,7 +41,8 @@ pub fn check(matrix: &Matrix, sources: &Named<SourceTable>, problems: &mut Probl
     for candidate in &candidates {
         let arm = &candidate.arm;
         if let Some(&start) = first.get(arm.id.as_str()) {
-            let problem = Problem::new(candidate.origin.clone(), format!("arm \"{}\" is defined twice", arm.id));
+            let problem =
+                Problem::new(candidate.origin.clone(), format!("arm \"{}\" is defined twice", arm.id));
             let first = format!("first at line {}", problems.line(start));
             problems.push(problem.label(first).help("give one of them an `id`, or its product a `prefix`"));
         } else {
@@ -100,7 +101,11 @@ fn source_fits(
                     arm.workload.name
                 ),
             )
-            .label(format!("at least twice the chunk of {}: {}", Size::show(arm.workload.chunk), Size::show(needed))),
+            .label(format!(
+                "at least twice the chunk of {}: {}",
+                Size::show(arm.workload.chunk),
+                Size::show(needed)
+            )),
         );
     }
 }

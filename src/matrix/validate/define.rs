@@ -54,7 +54,8 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
             && batch_size <= LARGEST_BATCH
         {
             let (below, above) = (batch_size / 8 * 8, batch_size / 8 * 8 + 8);
-            let problem = Problem::new(batch.span(), format!("batch_size is a multiple of 8, not {batch_size}"));
+            let problem =
+                Problem::new(batch.span(), format!("batch_size is a multiple of 8, not {batch_size}"));
             let near = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };
             problems.push(problem.label(near));
         }
@@ -103,7 +104,10 @@ pub fn sources(tables: &Named<SourceTable>, problems: &mut Problems<'_>) -> BTre
         // A field that would change nothing is a misunderstanding: the arm would not be what its author thinks.
         let mut no_meaning = |span: Option<Range<usize>>, field: &str, why: &str| {
             if let Some(span) = span {
-                problems.push(Problem::new(span, format!("`{field}` has no meaning for kind = \"{word}\": {why}")));
+                problems.push(Problem::new(
+                    span,
+                    format!("`{field}` has no meaning for kind = \"{word}\": {why}"),
+                ));
             }
         };
         let mapped = matches!(kind, SourceKind::File | SourceKind::Anon);
@@ -118,26 +122,25 @@ pub fn sources(tables: &Named<SourceTable>, problems: &mut Problems<'_>) -> BTre
             no_meaning(table.prot.as_ref().map(At::span), "prot", "nothing is read");
             no_meaning(table.size.as_ref().map(At::span), "size", "nothing is read");
         }
-        let prot = match (kind, &table.prot) {
-            (SourceKind::File | SourceKind::Anon, None) => {
-                let problem = Problem::new(
-                    table.kind.span(),
-                    format!("source \"{}\" must say its protection", shorten(name)),
-                );
-                problems.push(
-                    problem
-                        .label("add prot = \"r\" or prot = \"rw\"")
-                        .help("a userptr bind fails on a read-only mapping, so this decides what the copies do"),
-                );
-                Prot::R
-            }
-            (SourceKind::Host, Some(prot)) if *prot.get() == Prot::R => {
-                problems.push(Problem::new(prot.span(), "malloc'd memory is writable: prot is \"rw\""));
-                Prot::Rw
-            }
-            (_, Some(prot)) => *prot.get(),
-            (SourceKind::Host | SourceKind::None, None) => Prot::Rw,
-        };
+        let prot =
+            match (kind, &table.prot) {
+                (SourceKind::File | SourceKind::Anon, None) => {
+                    let problem = Problem::new(
+                        table.kind.span(),
+                        format!("source \"{}\" must say its protection", shorten(name)),
+                    );
+                    problems.push(problem.label("add prot = \"r\" or prot = \"rw\"").help(
+                        "a userptr bind fails on a read-only mapping, so this decides what the copies do",
+                    ));
+                    Prot::R
+                }
+                (SourceKind::Host, Some(prot)) if *prot.get() == Prot::R => {
+                    problems.push(Problem::new(prot.span(), "malloc'd memory is writable: prot is \"rw\""));
+                    Prot::Rw
+                }
+                (_, Some(prot)) => *prot.get(),
+                (SourceKind::Host | SourceKind::None, None) => Prot::Rw,
+            };
         let page_cache = table.page_cache.as_ref().map_or(PageCache::Warm, |cache| *cache.get());
         let medium = table.medium.as_ref().map_or(Medium::Disk, |medium| *medium.get());
         if let Some(cache) = &table.page_cache
@@ -157,7 +160,10 @@ pub fn sources(tables: &Named<SourceTable>, problems: &mut Problems<'_>) -> BTre
         }
         let mapping = table.mapping.as_ref().map_or(Mapping::Private, |mapping| *mapping.get());
         let size = if kind == SourceKind::None { 0 } else { size };
-        defined.insert(name.clone(), Source { name: name.clone(), kind, mapping, prot, page_cache, medium, size });
+        defined.insert(
+            name.clone(),
+            Source { name: name.clone(), kind, mapping, prot, page_cache, medium, size },
+        );
     }
     defined
 }
@@ -176,7 +182,8 @@ pub fn keys(tables: &Named<KeyTable>, problems: &mut Problems<'_>) -> BTreeMap<S
     for (name, (at, table)) in tables {
         good_name(name, at.clone(), "the name of a debug-key set", problems);
         if table.expect_unknown && table.keys.is_empty() {
-            problems.push(Problem::new(at.clone(), "expect_unknown without a debug key: nothing is looked for"));
+            problems
+                .push(Problem::new(at.clone(), "expect_unknown without a debug key: nothing is looked for"));
         }
         let mut keys = BTreeMap::new();
         for (key, value) in &table.keys {
@@ -210,7 +217,8 @@ fn debug_key(key: &str, value: &str, at: Range<usize>, problems: &mut Problems<'
     }
     let hex = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
     if hex.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_hexdigit())) {
-        let problem = Problem::new(at, format!("the driver reads {key} = \"{value}\" from the environment as 0"));
+        let problem =
+            Problem::new(at, format!("the driver reads {key} = \"{value}\" from the environment as 0"));
         problems.push(problem.help("environment values are decimal only; write the number without quotes"));
     } else if value.chars().any(char::is_control) {
         problems.push(Problem::new(at, format!("the value of {key} has a control character")));
@@ -233,7 +241,8 @@ pub fn workloads(tables: &Named<WorkloadTable>, problems: &mut Problems<'_>) -> 
             ];
             for (field, span) in idle {
                 if let Some(span) = span {
-                    problems.push(Problem::new(span, format!("`{field}` has no effect with skip_upload = true")));
+                    problems
+                        .push(Problem::new(span, format!("`{field}` has no effect with skip_upload = true")));
                 }
             }
         } else if workload.no_copy
@@ -253,13 +262,17 @@ fn workload(name: &str, table: &WorkloadTable, problems: &mut Problems<'_>) -> W
     if let Some(at) = &table.chunk
         && (chunk == 0 || chunk > LARGEST_SIZE || chunk % 4 != 0)
     {
-        problems.push(Problem::new(at.span(), "chunk is a multiple of 4 bytes, more than nothing, at most 1024GiB"));
+        problems.push(Problem::new(
+            at.span(),
+            "chunk is a multiple of 4 bytes, more than nothing, at most 1024GiB",
+        ));
     }
     let mut memory = |value: &Option<At<super::super::units::Size>>, what: &str| {
         let Some(size) = value else { return 0 };
         let bytes = size.get().0;
         if bytes > LARGEST_SIZE || !bytes.is_multiple_of(PAGE) {
-            problems.push(Problem::new(size.span(), format!("{what} is whole pages of 4KiB, at most 1024GiB")));
+            problems
+                .push(Problem::new(size.span(), format!("{what} is whole pages of 4KiB, at most 1024GiB")));
         }
         bytes
     };
@@ -268,7 +281,8 @@ fn workload(name: &str, table: &WorkloadTable, problems: &mut Problems<'_>) -> W
     if let Some(at) = &table.elements
         && (elements == 0 || !elements.is_multiple_of(2) || elements > 1 << 28)
     {
-        problems.push(Problem::new(at.span(), "elements is even (half per input), more than 0, at most 2^28"));
+        problems
+            .push(Problem::new(at.span(), "elements is even (half per input), more than 0, at most 2^28"));
     }
     Workload {
         name: name.to_owned(),

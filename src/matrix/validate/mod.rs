@@ -67,7 +67,9 @@ pub(super) fn validate(wire: Wire, text: &str, problems: &mut Problems<'_>) -> O
     good_name(head.name.get(), head.name.span(), "the name of a matrix", problems);
     if wire.products.is_empty() && wire.arms.is_empty() {
         let problem = Problem::new(head.name.span(), "the matrix has no arm");
-        problems.push(problem.help("add [[arm]] or [[product]] tables; `repro-matrix schema --example` shows both"));
+        problems.push(
+            problem.help("add [[arm]] or [[product]] tables; `repro-matrix schema --example` shows both"),
+        );
     }
     let matrix = Matrix {
         name: head.name.get().clone(),
@@ -180,7 +182,9 @@ mod tests {
         for good in ["auto", "sim:a770", "sim:b580", "pci:0000:09:00.0"] {
             assert!(is_device(good), "{good}");
         }
-        for bad in ["", "a770", "sim:", "sim:A770", "pci:09:00.0", "pci:0000:09:00:0", "pci:0000.09:00.0", "gpu0"] {
+        for bad in
+            ["", "a770", "sim:", "sim:A770", "pci:09:00.0", "pci:0000:09:00:0", "pci:0000.09:00.0", "gpu0"]
+        {
             assert!(!is_device(bad), "{bad}");
         }
     }

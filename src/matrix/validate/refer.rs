@@ -239,41 +239,48 @@ impl Names {
             check_id(name, problems);
         }
         let default = |name: &Option<At<String>>| name.iter().map(|name| name.get().clone()).collect();
-        let mut axis = |written: &Option<OneOrMany>, section: Option<&Section>, usual: Vec<String>, word: &str| {
-            let Some(OneOrMany(names)) = written else {
-                if usual.is_empty() {
-                    problems.push(
-                        Problem::new(at.clone(), format!("the product has no {word}"))
-                            .help(format!("say `{word}` here or a default in [defaults]")),
-                    );
-                }
-                return usual;
-            };
-            if names.is_empty() {
-                problems.push(Problem::new(at.clone(), format!("the product has an empty list of {word}")));
-            }
-            let mut values: Vec<String> = Vec::new();
-            for name in names {
-                match (section, word) {
-                    (Some(section), _) => section.check(name, problems),
-                    (None, "devices") => check_device(name, problems),
-                    (None, _) => {
-                        good_name(name.get(), name.span(), "the name of a driver build", problems);
+        let mut axis =
+            |written: &Option<OneOrMany>, section: Option<&Section>, usual: Vec<String>, word: &str| {
+                let Some(OneOrMany(names)) = written else {
+                    if usual.is_empty() {
+                        problems.push(
+                            Problem::new(at.clone(), format!("the product has no {word}"))
+                                .help(format!("say `{word}` here or a default in [defaults]")),
+                        );
                     }
+                    return usual;
+                };
+                if names.is_empty() {
+                    problems
+                        .push(Problem::new(at.clone(), format!("the product has an empty list of {word}")));
                 }
-                if values.contains(name.get()) {
-                    let message = format!("\"{}\" is named twice in {word}", shorten(name.get()));
-                    problems.push(Problem::new(name.span(), message));
+                let mut values: Vec<String> = Vec::new();
+                for name in names {
+                    match (section, word) {
+                        (Some(section), _) => section.check(name, problems),
+                        (None, "devices") => check_device(name, problems),
+                        (None, _) => {
+                            good_name(name.get(), name.span(), "the name of a driver build", problems);
+                        }
+                    }
+                    if values.contains(name.get()) {
+                        let message = format!("\"{}\" is named twice in {word}", shorten(name.get()));
+                        problems.push(Problem::new(name.span(), message));
+                    }
+                    values.push(name.get().clone());
                 }
-                values.push(name.get().clone());
-            }
-            values
-        };
+                values
+            };
         let axes = Axes {
             variants: axis(&table.variants, Some(&self.variants), default(&defaults.variant), "variants"),
             sources: axis(&table.sources, Some(&self.sources), default(&defaults.source), "sources"),
             keys: axis(&table.keys, Some(&self.keys), vec![usual.keys.clone()], "keys"),
-            workloads: axis(&table.workloads, Some(&self.workloads), vec![usual.workload.clone()], "workloads"),
+            workloads: axis(
+                &table.workloads,
+                Some(&self.workloads),
+                vec![usual.workload.clone()],
+                "workloads",
+            ),
             drivers: axis(&table.drivers, None, vec![usual.driver.clone()], "drivers"),
             devices: axis(&table.devices, None, vec![usual.device.clone()], "devices"),
         };

@@ -114,6 +114,16 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Hardware threads that the driver sizes private memory for: dual subslices × EUs each × threads an EU of the
+    /// HWCONFIG blob (keys 2, 3 and 15), fused-off ones included, as NEO's `computeUnitsUsedForScratch` counts them.
+    pub fn hw_threads(&self) -> u64 {
+        let value = |key: u32| {
+            let found = self.hwconfig.iter().find(|(k, _)| *k == key).and_then(|(_, values)| values.first());
+            u64::from(found.copied().unwrap_or(0))
+        };
+        value(2) * value(3) * value(15)
+    }
+
     /// The highest frequency of the main GT, MHz.
     pub fn max_freq_mhz(&self) -> u32 {
         self.gts.first().map_or(0, |gt| gt.freq_mhz[2])

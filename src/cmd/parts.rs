@@ -1,0 +1,187 @@
+//! The real build, driver and observe stages behind [`Parts`].
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::build::cache::Cache;
+use crate::build::{Builder, BuiltVariant, Compiler, Target};
+use crate::cmd::lab::{Launch, Parts};
+use crate::driver::{DriverTree, LaunchSpec};
+use crate::frontend::level_zero::args::{self, LateModule};
+use crate::host::Device;
+use crate::judge::ExpectedDriver;
+use crate::model::arm::{Arm, FrontEnd, Variant};
+use crate::model::facts::Facts;
+use crate::run::RawRun;
+use crate::run::lab::{BuildFailure, Built};
+
+/// Part of the file name of the library that a run must be proved to have used.
+const DRIVER_LIBRARY: &str = "libze_intel_gpu";
+/// One module; the largest of the shipped matrices takes about a minute on a slow core.
+const MODULE_TIMEOUT: Duration = Duration::from_secs(900);
+/// A late module must differ in private size from the first, or the driver would give it the first one's surface.
+const LATE_BATCH_STEP: u32 = 8;
+
+/// The stages of one matrix run.
+pub struct Stages {
+    /// By the name that arms use.
+    pub drivers: BTreeMap<String, DriverTree>,
+    /// By the name that arms use.
+    pub devices: BTreeMap<String, Device>,
+    pub cache: PathBuf,
+    /// This program: the reproducers are verbs of it.
+    pub tool: PathBuf,
+    /// Set by a signal: compilations stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// The modules of an arm.
+pub struct Modules {
+    first: BuiltVariant,
+    late: Option<BuiltVariant>,
+}
+
+/// A driver build's own compiler.
+struct Ocloc<'a>(&'a DriverTree);
+
+impl Compiler for Ocloc<'_> {
+    fn command(&self, args: &[OsString]) -> Command {
+        match self.0.launch_ocloc(args) {
+            Ok(spec) => spec.command(),
+            // The build's own diagnosis follows from a program that is not there.
+            Err(_) => Command::new("ocloc"),
+        }
+    }
+
+    fn identity(&self) -> String {
+        self.0.manifest.hash.clone()
+    }
+}
+
+impl Stages {
+    fn tree(&self, arm: &Arm) -> Result<&DriverTree, String> {
+        self.drivers
+            .get(&arm.driver)
+            .ok_or_else(|| format!("no driver build was found for \"{}\"", arm.driver))
+    }
+
+    fn device(&self, arm: &Arm) -> Result<&Device, String> {
+        self.devices.get(&arm.device).ok_or_else(|| format!("no device was found for \"{}\"", arm.device))
+    }
+
+    fn target(&self, arm: &Arm) -> Result<Target, String> {
+        match self.device(arm)? {
+            Device::Simulated(profile) => Target::for_profile(profile.name)
+                .ok_or_else(|| format!("no ocloc device is known for {}", profile.name)),
+            Device::Real(node) => Ok(Target::for_pci_id(node.device_id.into())),
+        }
+    }
+
+    fn build_variant(&self, arm: &Arm, variant: &Variant) -> Result<BuiltVariant, String> {
+        let tree = self.tree(arm)?;
+        let target = self.target(arm)?;
+        tree.ocloc().map_err(|error| error.to_string())?;
+        let compiler = Ocloc(tree);
+        let builder = Builder {
+            compiler: &compiler,
+            cache: Cache::new(&self.cache),
+            jobs: 0,
+            timeout: MODULE_TIMEOUT,
+            stop: &self.stop,
+        };
+        builder.build(variant, &target).map_err(|error| error.explain())
+    }
+}
+
+impl Parts for Stages {
+    type Built = Modules;
+
+    fn build_key(&self, arm: &Arm) -> String {
+        let target = self.target(arm).map_or_else(|_| arm.device.clone(), |target| target.ocloc_device);
+        let late = if arm.workload.late_module { "+late" } else { "" };
+        format!("{}{late} for {target} by {}", arm.variant.name, arm.driver)
+    }
+
+    fn build(&self, arm: &Arm) -> Result<Built<Modules>, BuildFailure> {
+        let failed = |what: String| BuildFailure { what: format!("{}: {what}", arm.variant.name) };
+        if arm.variant.front_end != FrontEnd::LevelZero {
+            return Err(failed("only the level-zero front end can be built".into()));
+        }
+        let first = self.build_variant(arm, &arm.variant).map_err(failed)?;
+        let late = match arm.workload.late_module {
+            true => Some(self.build_variant(arm, &late_variant(&arm.variant)).map_err(failed)?),
+            false => None,
+        };
+        let cached = first.cached && late.as_ref().is_none_or(|late| late.cached);
+        Ok(Built { value: Modules { first, late }, cached })
+    }
+
+    fn launch(&self, arm: &Arm, built: &Modules, file: Option<&Path>) -> Result<Launch, String> {
+        let tree = self.tree(arm)?;
+        let device = self.device(arm)?;
+        let late_path = built.late.as_ref().and_then(|late| late.modules.first()).map(|module| &module.path);
+        let late =
+            late_path.map(|path| LateModule { path, batch_size: late_variant(&arm.variant).batch_size });
+        if arm.workload.late_module && late.is_none() {
+            return Err("the late module was not built".into());
+        }
+        let loader = tree.loader_path().map_err(|error| error.to_string())?;
+        let mut arguments: Vec<OsString> = vec!["level-zero".into(), "--loader".into(), loader.into()];
+        if let Device::Real(node) = device {
+            arguments.extend(["--pci".into(), OsString::from(&node.pci_address)]);
+        }
+        arguments.extend(args::for_arm(
+            &arm.variant,
+            &arm.source,
+            &arm.workload,
+            &built.first.paths(),
+            file,
+            late,
+        ));
+        let LaunchSpec { argv, env, .. } =
+            tree.launch(&self.tool, arguments).map_err(|error| error.to_string())?;
+        let text = |value: OsString| {
+            value.into_string().map_err(|value| format!("{} is not UTF-8", value.to_string_lossy()))
+        };
+        let env =
+            env.into_iter().map(|(name, value)| Ok((name, text(value)?))).collect::<Result<_, String>>()?;
+        Ok(Launch { argv, env })
+    }
+
+    fn predicted_per_dispatch(&self, arm: &Arm, built: &Modules) -> Option<bool> {
+        let device = self.devices.get(&arm.device)?;
+        built.first.predicted_per_dispatch(device.profile()?.hw_threads(), device.global_memory()?)
+    }
+
+    fn driver(&self, arm: &Arm) -> Option<(ExpectedDriver, String)> {
+        let tree = self.drivers.get(&arm.driver)?;
+        let library = tree.expected_libraries().into_iter().find(|library| library.required)?;
+        let expected = ExpectedDriver {
+            name: tree.manifest.name.clone(),
+            library: DRIVER_LIBRARY.to_owned(),
+            path: library.path.to_string_lossy().into_owned(),
+            build_id: library.build_id,
+            sha256: Some(library.sha256),
+        };
+        Some((expected, tree.manifest.hash.clone()))
+    }
+
+    fn observe(&self, arm: &Arm, raw: &RawRun) -> (Facts, Vec<String>) {
+        let hw_threads = self.devices.get(&arm.device).and_then(Device::profile).map(|p| p.hw_threads());
+        crate::cmd::observe::observe(arm, raw, hw_threads)
+    }
+}
+
+/// The variant that a late module is built from: the same kernels with another private size.
+fn late_variant(variant: &Variant) -> Variant {
+    Variant {
+        name: format!("{}-late", variant.name),
+        batch_size: variant.batch_size + LATE_BATCH_STEP,
+        ..variant.clone()
+    }
+}
