@@ -436,7 +436,7 @@ fn fill_by_pattern_keeps_its_phase_over_a_hole() {
     let mut w = [0u32; 16];
     w[0] = 2 << 29 | 0x44 << 22 | 2 << 19 | 14;
     w[1] = 0x3_ffff;
-    w[3] = 1 << 16 | (16 + K64 as u32 + 16) / 4;
+    w[3] = (1 << 16) | ((16 + K64 as u32 + 16) / 4);
     w[4] = (end - 16) as u32;
     w[7] = 0x0102_0304;
     s.run(Batch::new().words(&w).end()).expect("exec");
