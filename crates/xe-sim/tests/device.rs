@@ -424,3 +424,89 @@ fn file_close_takes_everything_with_it() {
     assert_eq!(s.b.device.advance().next, Next::Idle);
     assert!(matches!(s.b.ioctl(ioc::VERSION, &mut [0; 64]), Reply::Failed(Errno(libc::EBADF))));
 }
+
+#[test]
+fn fill_by_pattern_keeps_its_phase_over_a_hole() {
+    let mut s = setup(LR | SCRATCH, COPY);
+    // XY_FAST_COLOR_BLT, 32 bits a pixel, one row that starts 16 bytes before the end of the data object's binding,
+    // runs over a hole of 64 KiB and ends in another object.
+    let far = s.b.bo(K64, 1).expect("object");
+    let end = DATA + 4 * K64;
+    s.b.map(s.vm, far, 0, end + K64, K64).expect("bind");
+    let mut w = [0u32; 16];
+    w[0] = 2 << 29 | 0x44 << 22 | 2 << 19 | 14;
+    w[1] = 0x3_ffff;
+    w[3] = (1 << 16) | ((16 + K64 as u32 + 16) / 4);
+    w[4] = (end - 16) as u32;
+    w[7] = 0x0102_0304;
+    s.run(Batch::new().words(&w).end()).expect("exec");
+    let data = s.b.read_bo(s.data, 4 * K64 as usize);
+    assert_eq!(
+        data[data.len() - 20..],
+        [[0; 4], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]].concat()
+    );
+    assert_eq!(
+        s.b.read_bo(far, 20),
+        [[4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [0; 4]].concat()
+    );
+    let summary = s.b.device.finish(Default::default());
+    assert_eq!(summary.unmapped_writes, 1);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+    /// Whatever a client puts in a batch, the device answers: it ends the batch, parks it or bans the queue.
+    #[test]
+    fn random_batches_never_break_the_device(
+        words in proptest::collection::vec(command_word(), 1..64),
+        class in proptest::sample::select(vec![COMPUTE, COPY]),
+        flags in proptest::sample::select(vec![LR, LR | SCRATCH]),
+    ) {
+        let mut s = setup(flags, class);
+        s.run(Batch::new().words(&words).end()).expect("a queue that was never used");
+        let next = s.b.device.advance().next;
+        let banned = s.b.banned(s.queue).expect("queue");
+        proptest::prop_assert!(!(banned && next == Next::Poll));
+        // The trace stays readable and the device usable.
+        s.b.events();
+        let other = s.b.queue(s.vm, class).expect("queue");
+        s.b.write_bo(s.batch, 0x8000, &Batch::new().store(DATA, 0x51).end().bytes());
+        s.b.exec(other, BATCH + 0x8000, None).expect("exec");
+        proptest::prop_assert_eq!(s.data_u32(0), 0x51);
+    }
+}
+
+/// Words that look like commands more often than not.
+fn command_word() -> impl proptest::strategy::Strategy<Value = u32> {
+    use proptest::prelude::*;
+    let headers: Vec<u32> = vec![
+        0x1000_0002,
+        0x1880_0101,
+        0x1300_4003,
+        0x7a00_0004,
+        0x0e00_c003,
+        0x1100_0001,
+        0x1480_0002,
+        0x1200_0002,
+        0x1780_0001,
+        0x1500_0001,
+        0x0d00_0003,
+        0x1b00_0002,
+        0x6101_0014,
+        0x7200_0004,
+        0x7208_0025,
+        0x5040_0014,
+        0x5110_000e,
+        0x5680_0008,
+        0x56c0_0005,
+        0x0080_000f,
+        0x0500_0000,
+    ];
+    prop_oneof![
+        proptest::sample::select(headers),
+        any::<u32>(),
+        0u32..0x100,
+        Just(DATA as u32),
+        Just(BATCH as u32)
+    ]
+}

@@ -203,6 +203,16 @@ impl GpuMemory<'_> {
         let block = pattern.repeat((4096 / pattern.len()).max(1));
         let mut done = 0;
         while done < len {
+            // Nothing bound: go over it at once, by whole patterns.
+            let (piece, n) = self.piece(dst.wrapping_add(done), len - done, true);
+            let whole = n - n % pattern.len() as u64;
+            if matches!(piece, Piece::ReadOnlyOrUnbound | Piece::Zero) && whole > 0 {
+                if matches!(piece, Piece::ReadOnlyOrUnbound) {
+                    touch.miss(dst.wrapping_add(done) & VA_MASK, whole);
+                }
+                done += whole;
+                continue;
+            }
             let n = (len - done).min(block.len() as u64);
             let part = self.write(dst.wrapping_add(done), block.get(..n as usize).unwrap_or(&block));
             if part.missed > 0 {

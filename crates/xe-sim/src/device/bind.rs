@@ -151,7 +151,7 @@ impl Device {
         require(!(kind == 0 && obj == 0 && !null))?;
         require(!(kind == 3 && (obj == 0 || addr != 0 || range != 0)))?;
         require(!(matches!(kind, 1 | 2 | 4) && obj != 0))?;
-        require(!(kind == 2 && !coherent))?;
+        require(kind != 2 || coherent)?;
         require(kind == 4 || op.prefetch_region() == 0)?;
         require(op.prefetch_region() <= 1 || op.prefetch_region() == u32::MAX)?;
         require(offset.is_multiple_of(PAGE) && addr.is_multiple_of(PAGE) && range.is_multiple_of(PAGE))?;

@@ -37,6 +37,9 @@ pub(super) struct Wait {
     pub(super) condition: Condition,
 }
 
+/// A wait that ended, with the ioctl's result.
+pub type Finished = (WaitId, Result<i64, Errno>);
+
 /// `DRM_XE_UFENCE_WAIT_OP_*` on masked values.
 pub(super) fn compare(op: u16, have: u64, want: u64) -> bool {
     match op {
@@ -150,15 +153,11 @@ impl Device {
                 }
             }
         }
-        let errno = match wait.condition {
-            Condition::User { .. } => libc::ETIME,
-            Condition::Syncobj(_) => libc::ETIME,
-        };
-        wait.deadline.is_some_and(|d| d <= Instant::now()).then_some(Err(fail(errno)))
+        wait.deadline.is_some_and(|d| d <= Instant::now()).then_some(Err(fail(libc::ETIME)))
     }
 
     /// Ends the waits that can end. Returns them and when to look again.
-    pub(super) fn check_waits(&mut self, now: Instant) -> (Vec<(WaitId, Result<i64, Errno>)>, Next) {
+    pub(super) fn check_waits(&mut self, now: Instant) -> (Vec<Finished>, Next) {
         if self.waits.is_empty() {
             return (Vec::new(), Next::Idle);
         }
