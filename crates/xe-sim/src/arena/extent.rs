@@ -16,13 +16,23 @@ impl Extents {
         Extents { free }
     }
 
-    pub(super) fn take(&mut self, size: u64) -> Option<u64> {
-        let (&offset, &len) = self.free.iter().find(|(_, len)| **len >= size)?;
+    /// `size` bytes at a multiple of `align`.
+    pub(super) fn take(&mut self, size: u64, align: u64) -> Option<u64> {
+        let fits = |offset: u64, len: u64| {
+            let start = offset.checked_next_multiple_of(align)?;
+            (start.checked_add(size)? <= offset + len).then_some(start)
+        };
+        let (&offset, &len, start) =
+            self.free.iter().find_map(|(offset, len)| Some((offset, len, fits(*offset, *len)?)))?;
         self.free.remove(&offset);
-        if len > size {
-            self.free.insert(offset + size, len - size);
+        if start > offset {
+            self.free.insert(offset, start - offset);
         }
-        Some(offset)
+        let (end, free_end) = (start + size, offset + len);
+        if free_end > end {
+            self.free.insert(end, free_end - end);
+        }
+        Some(start)
     }
 
     pub(super) fn give(&mut self, offset: u64, len: u64) {

@@ -18,6 +18,10 @@ use scrub::Scrubber;
 
 /// Granularity of blocks, bytes: the page size that DG2's local memory needs.
 pub const BLOCK: u64 = 64 << 10;
+/// A large page of x86-64, bytes: blocks from this size on are aligned to it.
+const LARGE_PAGE: u64 = 2 << 20;
+/// Blocks above this are not populated before they are touched: a big object is often mapped and hardly used.
+const LARGEST_POPULATED: u64 = 64 << 20;
 
 /// A stretch of arena memory, shared with running clients (its bytes may change under the reader).
 pub struct Span<'a> {
@@ -75,17 +79,26 @@ impl Arena {
             return Some(offset);
         }
         self.scrubber.drain_punched(&mut self.extents);
-        if let Some(offset) = self.extents.take(size) {
+        if let Some(offset) = self.extents.take(size, alignment(size)) {
             return Some(offset);
         }
         self.scrubber.give_back_all(&mut self.extents);
-        self.extents.take(size)
+        self.extents.take(size, alignment(size))
     }
 
     /// Returns the block that `alloc(bytes)` gave. Its contents are wiped on a helper thread before it is reused.
     pub fn free(&mut self, offset: u64, bytes: u64) {
         if let Some(size) = block_size(bytes) {
             self.scrubber.recycle(offset, size);
+        }
+    }
+
+    /// Says that a client is about to map the block that `alloc(bytes)` gave and to write to it. Its pages are made now, as
+    /// large ones where the kernel can: a client's fault on a 4 KiB page costs more than the copy it is for.
+    pub fn populate(&self, offset: u64, bytes: u64) {
+        match block_size(bytes) {
+            Some(size) if (LARGE_PAGE..=LARGEST_POPULATED).contains(&size) => self.map.populate(offset, size),
+            _ => {}
         }
     }
 
@@ -111,6 +124,10 @@ impl Arena {
     pub fn span(&self, offset: u64, len: u64) -> Option<Span<'_>> {
         self.map.span(offset, len)
     }
+}
+
+fn alignment(size: u64) -> u64 {
+    if size >= LARGE_PAGE { LARGE_PAGE } else { BLOCK }
 }
 
 fn block_size(bytes: u64) -> Option<u64> {

@@ -44,7 +44,10 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let base: NonNull<u8> = NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        // SAFETY: the range is the mapping just made. Refused where the kernel has no huge shared pages: then the
+        // arena is only slower.
+        unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes: len, fd })
     }
 
@@ -94,6 +97,15 @@ impl Mapping {
         // SAFETY: range checked.
         unsafe { std::ptr::write_bytes(dst, byte, len as usize) };
         true
+    }
+
+    /// Makes the pages of a page-aligned range resident, as large pages where the kernel has them. Best effort: what is
+    /// not populated is faulted in by whoever touches it.
+    pub(super) fn populate(&self, offset: u64, len: u64) {
+        if let Some(at) = self.at(offset, len) {
+            // SAFETY: the range is inside the mapping (checked by `at`); populating does not change its contents.
+            unsafe { libc::madvise(at.cast(), len as usize, libc::MADV_POPULATE_WRITE) };
+        }
     }
 
     /// Writes zeros to the pages of a page-aligned range that are in memory; the others are holes and read as zeros.

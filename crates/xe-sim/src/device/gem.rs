@@ -116,6 +116,7 @@ impl Device {
             let bo = self.bos.get_mut(&id).ok_or(ENOENT)?;
             bo.mappable = true;
             m.set_offset(bo.arena);
+            self.arena.populate(bo.arena, bo.size);
         }
         m.store(a);
         Ok(())
