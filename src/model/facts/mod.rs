@@ -6,6 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::repro::Phase;
 
+pub use kernel_log::{KernelFault, KernelLogFacts};
+pub use neo::{
+    GpuFault, KmdTime, MemoryRegion, NeoFacts, ObjectCounts, Outcomes, PerDispatch, RangeRole, StreamOrder,
+    ThreadMemory, ThreadMemoryKind, XeLogFacts,
+};
+pub use runtime::{ListedDevice, RuntimeError, RuntimeFacts};
+pub use strace::{StraceFacts, SummaryRow};
+
+mod kernel_log;
+mod neo;
+mod runtime;
+mod strace;
+
 /// Everything known of one run, each part absent where its observer was not there. Absent is never "clean".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
@@ -19,35 +32,8 @@ pub struct Facts {
     pub loaded: Option<LoadedDriver>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_log: Option<KernelLogFacts>,
-}
-
-/// From the driver's own debug output.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NeoFacts {
-    /// One per module that has private memory; empty = not observable in this release or no such module.
-    pub per_dispatch: Vec<PerDispatch>,
-    /// Bind histories keyed by (VM, range), in order of first appearance.
-    pub ranges: Vec<RangeHistory>,
-    pub bind_failures: BTreeMap<i32, u64>,
-    /// "Non-default value of debug variable": key → value.
-    pub accepted_keys: BTreeMap<String, String>,
-    /// Kernel-level private sizes: bytes per hardware thread.
-    pub per_thread_private: Vec<u64>,
-    pub compute_units: Option<u64>,
-    pub aborts: Vec<String>,
-    pub gpu_segfault: bool,
-    /// Lines that look like the driver's but were not understood.
-    pub not_understood: u64,
-    pub lines: u64,
-}
-
-/// `Private Memory Per Dispatch %d for modulePrivateMemorySize … subDevices … globalMemorySize …`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PerDispatch {
-    pub flag: bool,
-    pub module_private: u64,
-    pub sub_devices: u64,
-    pub global_memory: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeFacts>,
 }
 
 /// One GPU address range in one VM. Addresses 48-bit.
@@ -62,27 +48,28 @@ pub struct RangeHistory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindEvent {
     pub bind: bool,
-    /// 0 = success.
+    /// 0 = success; [`ERRNO_UNKNOWN`] = failed, number not printed.
     pub errno: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StraceFacts {
-    /// Request name → calls and errors; names corrected by number where strace mislabels them.
-    pub ioctls: BTreeMap<String, CallCount>,
-    /// "XE_WAIT_USER_FENCE printed as DRM_IOCTL_ETNAVIV_PM_QUERY_DOM" …
-    pub relabelled: BTreeMap<String, u64>,
-    pub injected: u64,
-    /// Lines not understood.
-    pub not_understood: u64,
+/// [`BindEvent::errno`] of a failure whose number the log does not give.
+pub const ERRNO_UNKNOWN: i32 = -1;
+
+pub(crate) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
     pub calls: u64,
     /// errno name ("EPERM") → count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -138,20 +125,4 @@ pub struct LoadedLibrary {
     pub build_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KernelLogFacts {
-    /// False = the log could not be read; then nothing below means anything.
-    pub readable: bool,
-    pub why_not: Option<String>,
-    pub entries: u64,
-    pub engine_resets: u64,
-    pub faults: u64,
-    pub timed_out_jobs: u64,
-    pub cat_errors: u64,
-    pub devcoredumps: u64,
-    pub vm_worker_errors: u64,
-    /// The lines that were counted.
-    pub lines: Vec<String>,
 }
