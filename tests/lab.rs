@@ -75,9 +75,10 @@ fn arm(json_edit: impl FnOnce(&mut serde_json::Value)) -> Arm {
 
 fn run(arm: &Arm, stand: Stand, strace: Option<PathBuf>) -> (RunRecord, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
+    let device = DeviceChoice { name: "pci:none".into(), hw_threads: None, faults: vec![] };
     let lab = RealLab {
         parts: stand,
-        device: DeviceChoice { name: "pci:none".into(), hw_threads: None, faults: vec![] },
+        devices: [("auto".to_owned(), device)].into(),
         tool: TOOL.into(),
         results: dir.path().to_owned(),
         jobs: 1,
@@ -157,4 +158,12 @@ fn nothing_is_left_of_the_work_directory_and_the_kernel_log_is_answered_for() {
     assert!(matches!(record.verdict, Verdict::Corrupt { wrong: Some(131_072), .. }), "{:?}", record.verdict);
     assert!(!dir.path().join("work/over/file-r/0").exists());
     assert!(!dir.path().join("sources").read_dir().is_ok_and(|mut d| d.next().is_some()));
+}
+
+#[test]
+fn an_arm_whose_device_was_not_found_is_a_harness_error_that_names_it() {
+    let arm = arm(|a| a["device"] = "sim:b580".into());
+    let (record, _dir) = run(&arm, pass(), None);
+    let Verdict::HarnessError { reason } = &record.verdict else { panic!("{:?}", record.verdict) };
+    assert!(reason.contains("sim:b580"), "{reason}");
 }

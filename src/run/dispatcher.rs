@@ -232,6 +232,15 @@ impl<'a, L: Lab> State<'a, L> {
                     cancel.ask();
                     return End::Panicked { what };
                 }
+                Ok(Message::RunDone(cell, record)) => {
+                    self.running.retain(|(other, _)| *other != cell);
+                    // The next run starts before this one is stored: the wait for the disk is then nobody's. A
+                    // kill in between costs no more, since the line is written before it is synced.
+                    if !cancel.asked() {
+                        self.start_what_can(&jobs, cancel, &mut emit);
+                    }
+                    self.recorded_or_stopped(cell, &record, cancel, &mut emit);
+                }
                 Ok(message) => self.take(message, cancel, &mut emit),
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
@@ -273,16 +282,13 @@ impl<'a, L: Lab> State<'a, L> {
                     };
                 }
             }
-            Message::RunDone(cell, record) => {
-                self.running.retain(|(other, _)| *other != cell);
-                self.recorded_or_stopped(cell, &record, cancel, emit);
-            }
             Message::CannotKeep(cell, what) => {
                 self.running.retain(|(other, _)| *other != cell);
                 self.cannot_keep.get_or_insert(what);
                 cancel.ask();
             }
-            Message::Panicked(_) => {}
+            // Handled by the loop.
+            Message::RunDone(..) | Message::Panicked(_) => {}
         }
     }
 

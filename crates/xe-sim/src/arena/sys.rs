@@ -44,7 +44,8 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let base: NonNull<u8> = NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let base: NonNull<u8> =
+            NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         // SAFETY: the range is the mapping just made. Refused where the kernel has no huge shared pages: then the
         // arena is only slower.
         unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
