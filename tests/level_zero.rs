@@ -87,9 +87,10 @@ fn simulated(tree: &Tree, args: &[OsString]) -> Command {
     let mut words = simulator.split(' ');
     let mut command = Command::new(words.next().unwrap());
     command.args(words);
-    let launch = tree.launch(Path::new(env!("CARGO_BIN_EXE_repro-matrix")));
-    command.arg(launch.get_program()).args(launch.get_args()).arg("level-zero").args(args);
-    command.env("ZE_ENABLE_ALT_DRIVERS", tree.libraries().join("libze_intel_gpu.so.1"));
+    let program = Path::new(env!("CARGO_BIN_EXE_repro-matrix"));
+    let words: Vec<OsString> = std::iter::once("level-zero".into()).chain(args.iter().cloned()).collect();
+    let launch = tree.launch(program, &words);
+    command.args(launch.argv).envs(launch.env);
     command
 }
 

@@ -13,7 +13,7 @@ pub struct BuildError {
     /// The last 16 KiB of the compiler's output.
     pub log: String,
     /// What to do about it.
-    pub advice: String,
+    pub advice: &'static str,
 }
 
 /// The diagnosis.
@@ -128,12 +128,12 @@ impl BuildError {
         let unexplained =
             matches!(cause, Cause::Failed(_) | Cause::BadImage(_) | Cause::CompilerCrash { .. });
         let cause = if unexplained && is_full(directory) { Cause::DiskFull } else { cause };
-        BuildError { advice: cause.advice().to_owned(), cause, command, log }
+        BuildError { advice: cause.advice(), cause, command, log }
     }
 
     /// Before any command was reached.
     pub fn early(cause: Cause) -> Self {
-        BuildError { advice: cause.advice().to_owned(), cause, command: String::new(), log: String::new() }
+        BuildError { advice: cause.advice(), cause, command: String::new(), log: String::new() }
     }
 
     /// Several lines for a person: diagnosis, command, end of the log, advice.
@@ -153,7 +153,7 @@ impl BuildError {
 
 fn is_full(directory: &Path) -> bool {
     nix::sys::statvfs::statvfs(directory)
-        .is_ok_and(|fs| u64::from(fs.blocks_available()).saturating_mul(fs.fragment_size()) < 64 << 10)
+        .is_ok_and(|fs| fs.blocks_available().saturating_mul(fs.fragment_size()) < 64 << 10)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod error;
 mod pool;
 pub mod source;
 pub mod target;
+mod tree;
 pub mod ze_info;
 pub mod zebin;
 
@@ -16,6 +17,7 @@ pub use compile::Compiler;
 pub use error::{BuildError, Cause};
 pub use pool::{BuildEvent, Builder, Request};
 pub use target::Target;
+pub use tree::TreeCompiler;
 pub use ze_info::{KernelInfo, PayloadArgument};
 
 use std::path::PathBuf;

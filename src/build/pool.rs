@@ -52,10 +52,13 @@ struct Task {
     module: usize,
 }
 
+/// A module, the compiler's seconds, and what was wrong with a cache entry that had to go.
+type Done = (BuiltModule, f64, Option<String>);
+
 /// A variant while its modules come in.
 struct Pending {
     sources: Vec<ModuleSource>,
-    built: Mutex<Vec<Option<(BuiltModule, f64, Option<String>)>>>,
+    built: Mutex<Vec<Option<Done>>>,
     failed: Mutex<Option<BuildError>>,
     left: AtomicUsize,
     started: Mutex<Option<Instant>>,
@@ -171,12 +174,8 @@ impl Builder<'_> {
         }
     }
 
-    /// From the cache, or compiled. The third part says what was wrong with a cache entry that had to go.
-    fn module(
-        &self,
-        request: &Request,
-        source: &ModuleSource,
-    ) -> Result<(BuiltModule, f64, Option<String>), BuildError> {
+    /// From the cache, or compiled.
+    fn module(&self, request: &Request, source: &ModuleSource) -> Result<Done, BuildError> {
         let variant = &request.variant;
         let options = variant.options.join(" ");
         let identity = self.compiler.identity();

@@ -35,7 +35,7 @@ pub enum Command {
     Man,
     /// The Level Zero reproducer: what an arm runs (see `plan --commands`).
     #[command(hide = true, name = "level-zero")]
-    LevelZero(crate::frontend::level_zero::args::LevelZeroArgs),
+    LevelZero(Box<crate::frontend::level_zero::args::LevelZeroArgs>),
     /// A reproducer without a driver, for tests of the process layer.
     #[command(hide = true)]
     MockRepro(crate::frontend::mock::MockReproArgs),
