@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     ui::diagnostics::install();
     let cli = Cli::parse();
     match cmd::dispatch(&cli) {
-        Ok(exit) => exit.into(),
+        Ok(code) => code,
         Err(failure) => {
             eprint!("{:?}", failure.report);
             failure.exit.into()

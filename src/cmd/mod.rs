@@ -15,6 +15,8 @@ pub mod schema;
 pub mod sim;
 pub mod source_file;
 
+use std::process::ExitCode;
+
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 
@@ -40,11 +42,12 @@ impl Failure {
 }
 
 /// Runs one parsed command line.
-pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
-    match &cli.command {
+pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
+    let exit = match &cli.command {
+        // Its status is the simulated command's own.
+        Command::Sim(args) => return sim::sim(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::plan(args),
-        Command::Sim(args) => sim::sim(args),
         Command::Drivers(args) => drivers::drivers(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Parse(args) => parse::parse(args),
@@ -54,5 +57,6 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::MockRepro(args) => crate::frontend::mock::main(args),
         Command::MockRun(args) => crate::frontend::mock_run::main(args),
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),
-    }
+    }?;
+    Ok(exit.into())
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::build::cache::Cache;
-use crate::build::{Builder, BuiltVariant, Compiler, Target};
+use crate::build::{Builder, BuiltVariant, Target, TreeCompiler};
 use crate::cmd::lab::{Launch, Parts};
 use crate::driver::{DriverTree, LaunchSpec};
 use crate::frontend::level_zero::args::{self, LateModule};
@@ -46,23 +45,6 @@ pub struct Modules {
     late: Option<BuiltVariant>,
 }
 
-/// A driver build's own compiler.
-struct Ocloc<'a>(&'a DriverTree);
-
-impl Compiler for Ocloc<'_> {
-    fn command(&self, args: &[OsString]) -> Command {
-        match self.0.launch_ocloc(args) {
-            Ok(spec) => spec.command(),
-            // The build's own diagnosis follows from a program that is not there.
-            Err(_) => Command::new("ocloc"),
-        }
-    }
-
-    fn identity(&self) -> String {
-        self.0.manifest.hash.clone()
-    }
-}
-
 impl Stages {
     fn tree(&self, arm: &Arm) -> Result<&DriverTree, String> {
         self.drivers
@@ -85,8 +67,7 @@ impl Stages {
     fn build_variant(&self, arm: &Arm, variant: &Variant) -> Result<BuiltVariant, String> {
         let tree = self.tree(arm)?;
         let target = self.target(arm)?;
-        tree.ocloc().map_err(|error| error.to_string())?;
-        let compiler = Ocloc(tree);
+        let compiler = TreeCompiler::new(tree).map_err(|error| error.to_string())?;
         let builder = Builder {
             compiler: &compiler,
             cache: Cache::new(&self.cache),

@@ -1,9 +1,57 @@
 //! `repro-matrix sim`.
 
+use std::fs::File;
+use std::process::ExitCode;
+
+use xe_sim::profile;
+use xe_sim::trap::{SimCommand, SimError, SimOptions};
+
 use crate::cli::sim::SimArgs;
 use crate::cmd::Failure;
 use crate::exit::Exit;
 
-pub fn sim(_args: &SimArgs) -> Result<Exit, Failure> {
-    Err(Failure::new(Exit::Internal, "not built yet"))
+/// Runs the command to its end and leaves with its exit status.
+pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
+    let name = args.device.strip_prefix("sim:").unwrap_or(&args.device);
+    let Some(profile) = profile::by_name(name) else {
+        let known: Vec<&str> = profile::all().iter().map(|profile| profile.name).collect();
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("no simulated device \"{}\"; there are {}", args.device, known.join(", ")),
+        ));
+    };
+    let open = |path: &std::path::PathBuf| {
+        File::create(path)
+            .map_err(|e| Failure::new(Exit::CannotRecord, format!("trace {}: {e}", path.display())))
+    };
+    let trace = args.trace.as_ref().map(open).transpose()?;
+    if !args.quiet {
+        eprintln!(
+            "repro-matrix sim: {} on a simulated xe device, a model and not a security boundary",
+            profile.product
+        );
+    }
+    let command = SimCommand { argv: args.command.clone(), env: None };
+    let options = SimOptions { profile, trace, faults: args.faults.clone(), private_root: None };
+    let outcome = xe_sim::trap::run(&command, options).map_err(failure)?;
+    if args.summary {
+        let text = serde_json::to_string(&outcome.summary).map_err(|e| Failure::new(Exit::Internal, e))?;
+        eprintln!("{text}");
+    }
+    match (outcome.exit.code, outcome.exit.signal) {
+        (Some(code), _) => Ok(ExitCode::from(code as u8)),
+        (None, Some(signal)) => Ok(ExitCode::from((128 + signal) as u8)),
+        (None, None) => Err(Failure::new(Exit::Internal, "how the command ended is not known")),
+    }
+}
+
+fn failure(error: SimError) -> Failure {
+    let exit = match error {
+        SimError::EmptyCommand
+        | SimError::NulInCommand
+        | SimError::Fault(_)
+        | SimError::CannotExecute { .. } => Exit::Usage,
+        SimError::NoListener(_) | SimError::Host { .. } => Exit::HostUnusable,
+    };
+    Failure::new(exit, error)
 }

@@ -70,6 +70,9 @@ mod tests {
 
     #[test]
     fn text_that_is_no_map_gives_nothing() {
-        assert_eq!(loaded(["", "\u{fffd}\n/", "libigc.so"], |_| Identity::default()), LoadedDriver::default());
+        assert_eq!(
+            loaded(["", "\u{fffd}\n/", "libigc.so"], |_| Identity::default()),
+            LoadedDriver::default()
+        );
     }
 }

@@ -53,7 +53,9 @@ pub fn facts(trace: &[u8], known: Known<'_>) -> Result<SimFacts, TraceError> {
                 BindOp::Map | BindOp::MapUserptr => {
                     ranges.push((file, vm, addr, range), BindEvent { bind: true, errno, phase });
                 }
-                BindOp::Unmap => ranges.push((file, vm, addr, range), BindEvent { bind: false, errno, phase }),
+                BindOp::Unmap => {
+                    ranges.push((file, vm, addr, range), BindEvent { bind: false, errno, phase })
+                }
                 // Neither binds memory nor takes it away from a range that has some.
                 BindOp::UnmapAll | BindOp::Prefetch | BindOp::MapNull => {}
             },
@@ -162,11 +164,7 @@ mod tests {
         assert_eq!(facts.ranges.len(), 1);
         assert_eq!(
             facts.ranges[0].events,
-            [
-                event(true, 0, Phase::SetUp),
-                event(false, 0, Phase::Copies),
-                event(true, 1, Phase::After)
-            ]
+            [event(true, 0, Phase::SetUp), event(false, 0, Phase::Copies), event(true, 1, Phase::After)]
         );
         assert!(!facts.complete, "no summary: the trace is not whole");
     }

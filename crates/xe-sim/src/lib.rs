@@ -20,4 +20,5 @@ pub mod oracle;
 pub mod profile;
 pub mod testkit;
 pub mod trace;
+pub mod trap;
 pub mod uapi;

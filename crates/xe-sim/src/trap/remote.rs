@@ -1,0 +1,225 @@
+//! Client processes and their memory.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::rc::Rc;
+
+use super::listener::Listener;
+use super::maps::{FileKey, Maps};
+use super::sys;
+use crate::arena::Span;
+use crate::client::{Access, ClientMem, Errno, ProcessId};
+
+const EFAULT: Errno = Errno(libc::EFAULT);
+
+struct Process {
+    /// Readable when the whole thread group has ended.
+    pidfd: OwnedFd,
+    maps: Option<Maps>,
+    /// A thread that called recently: the way into the address space after the main thread has ended.
+    thread: u32,
+}
+
+/// Processes that have touched the device, by thread group id.
+#[derive(Default)]
+pub(super) struct Processes {
+    known: HashMap<ProcessId, Process>,
+    /// Thread id → process; checked at each use, as ids are given again.
+    threads: HashMap<u32, ProcessId>,
+}
+
+impl Processes {
+    /// The process of thread `tid`, which has a call waiting.
+    pub(super) fn of_thread(&mut self, tid: u32) -> io::Result<ProcessId> {
+        if let Some(&process) = self.threads.get(&tid)
+            && sys::is_thread_of(process.0, tid)
+            && let Some(p) = self.known.get_mut(&process)
+        {
+            p.thread = tid;
+            return Ok(process);
+        }
+        let process = ProcessId(tgid(tid)?);
+        if let std::collections::hash_map::Entry::Vacant(slot) = self.known.entry(process) {
+            let pidfd = sys::pidfd_open(process.0)?;
+            slot.insert(Process { pidfd, maps: None, thread: tid });
+        }
+        self.threads.insert(tid, process);
+        Ok(process)
+    }
+
+    /// For poll: every known process with the descriptor that becomes readable at its end.
+    pub(super) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, RawFd)> {
+        self.known.iter().map(|(id, p)| (*id, p.pidfd.as_raw_fd()))
+    }
+
+    pub(super) fn pidfd(&self, process: ProcessId) -> Option<BorrowedFd<'_>> {
+        self.known.get(&process).map(|p| p.pidfd.as_fd())
+    }
+
+    pub(super) fn forget(&mut self, process: ProcessId) {
+        self.known.remove(&process);
+        self.threads.retain(|_, p| *p != process);
+    }
+
+    fn thread(&self, process: ProcessId) -> Option<u32> {
+        self.known.get(&process).map(|p| p.thread)
+    }
+}
+
+/// `Tgid:` of `/proc/TID/status`.
+pub(super) fn tgid(tid: u32) -> io::Result<u32> {
+    status_field(tid, "Tgid:")?.parse().map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))
+}
+
+/// One field of `/proc/TID/status`, without blanks.
+fn status_field(tid: u32, name: &str) -> io::Result<String> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status"))?;
+    let line = status.lines().find_map(|l| l.strip_prefix(name));
+    line.map(|l| l.trim().to_owned()).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
+}
+
+/// Whether a signal waits that thread `tid` would act on: pending for the thread and neither blocked nor ignored.
+pub(super) fn signal_waits(tid: u32) -> bool {
+    let mask = |name| {
+        let text = status_field(tid, name).unwrap_or_default();
+        u64::from_str_radix(&text, 16).unwrap_or(0)
+    };
+    let pending = mask("SigPnd:") | mask("ShdPnd:");
+    pending & !mask("SigBlk:") & !mask("SigIgn:") != 0
+}
+
+/// What the trap layer shares between the supervisor and the device's view of client memory.
+pub(super) struct Shared {
+    pub listener: Listener,
+    pub processes: RefCell<Processes>,
+    /// The arena's memfd, to know mappings of the device.
+    pub device_file: FileKey,
+}
+
+impl Shared {
+    /// Reads memory of a thread whose call is being served. The caller's id is checked afterwards: had the thread
+    /// died, its number might by now belong to a stranger.
+    pub(super) fn read(&self, tid: u32, addr: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        whole(sys::read_remote(tid, addr, buf), buf.len())?;
+        if self.listener.current_is_valid() { Ok(()) } else { Err(EFAULT) }
+    }
+
+    pub(super) fn write(&self, tid: u32, addr: u64, buf: &[u8]) -> Result<(), Errno> {
+        if !self.listener.current_is_valid() {
+            return Err(EFAULT);
+        }
+        whole(sys::write_remote(tid, addr, buf), buf.len())
+    }
+
+    /// A C string of at most `PATH_MAX` bytes, without its end.
+    pub(super) fn read_path(&self, tid: u32, addr: u64) -> Result<Vec<u8>, Errno> {
+        const PATH_MAX: usize = 4096;
+        let mut out = Vec::with_capacity(256);
+        let mut chunk = [0u8; 256];
+        loop {
+            let at = addr.wrapping_add(out.len() as u64);
+            // Never across a page's end: what follows may not be mapped.
+            let room = (4096 - (at & 4095) as usize).min(chunk.len());
+            let Some(part) = chunk.get_mut(..room) else { return Err(EFAULT) };
+            self.read(tid, at, part)?;
+            if let Some(end) = part.iter().position(|b| *b == 0) {
+                out.extend_from_slice(part.get(..end).unwrap_or_default());
+                return Ok(out);
+            }
+            out.extend_from_slice(part);
+            if out.len() >= PATH_MAX {
+                return Err(Errno(libc::ENAMETOOLONG));
+            }
+        }
+    }
+
+    /// Calls `f` with a thread of the process that still has its memory.
+    fn with_thread<T>(&self, process: ProcessId, f: impl Fn(u32) -> io::Result<T>) -> io::Result<T> {
+        match f(process.0) {
+            // The main thread has ended and others have not.
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {
+                match self.processes.borrow().thread(process) {
+                    Some(tid) if tid != process.0 && sys::is_thread_of(process.0, tid) => f(tid),
+                    _ => Err(e),
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn check_range(
+        &self,
+        process: ProcessId,
+        addr: u64,
+        len: u64,
+        access: Access,
+    ) -> io::Result<Result<(), Errno>> {
+        let readable = |page: u64| {
+            let read_one = |tid| sys::read_remote(tid, page, &mut [0u8; 1]);
+            matches!(self.with_thread(process, read_one), Ok(1))
+        };
+        let mut processes = self.processes.borrow_mut();
+        let Some(known) = processes.known.get_mut(&process) else { return Ok(Err(EFAULT)) };
+        let thread = known.thread;
+        let open = || Maps::open(process.0).or_else(|_| Maps::open(thread));
+        let mut maps = match known.maps.take() {
+            Some(maps) => maps,
+            None => open()?,
+        };
+        drop(processes);
+        let verdict = match maps.check(addr, len, access, self.device_file, readable) {
+            // The address space behind the open file is gone: the process has executed another program.
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {
+                maps = open()?;
+                maps.check(addr, len, access, self.device_file, readable)
+            }
+            other => other,
+        };
+        if let Some(known) = self.processes.borrow_mut().known.get_mut(&process) {
+            known.maps = Some(maps);
+        }
+        verdict
+    }
+}
+
+fn whole(r: io::Result<usize>, want: usize) -> Result<(), Errno> {
+    match r {
+        Ok(n) if n == want => Ok(()),
+        _ => Err(EFAULT),
+    }
+}
+
+/// The device's view of client memory.
+pub(super) struct RemoteMem(pub Rc<Shared>);
+
+impl ClientMem for RemoteMem {
+    fn read(&self, process: ProcessId, addr: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        let len = buf.len();
+        let buf = RefCell::new(buf);
+        whole(self.0.with_thread(process, |tid| sys::read_remote(tid, addr, &mut buf.borrow_mut())), len)?;
+        if self.0.listener.current_is_valid() { Ok(()) } else { Err(EFAULT) }
+    }
+
+    fn write(&self, process: ProcessId, addr: u64, buf: &[u8]) -> Result<(), Errno> {
+        if !self.0.listener.current_is_valid() {
+            return Err(EFAULT);
+        }
+        whole(self.0.with_thread(process, |tid| sys::write_remote(tid, addr, buf)), buf.len())
+    }
+
+    fn check_range(&self, process: ProcessId, addr: u64, len: u64, access: Access) -> Result<(), Errno> {
+        self.0.check_range(process, addr, len, access).unwrap_or(Err(EFAULT))
+    }
+
+    fn read_into(&self, process: ProcessId, addr: u64, dst: &Span<'_>) -> Result<(), Errno> {
+        let len = usize::try_from(dst.len()).map_err(|_| EFAULT)?;
+        whole(self.0.with_thread(process, |tid| sys::read_remote_span(tid, addr, dst)), len)
+    }
+
+    fn write_from(&self, process: ProcessId, addr: u64, src: &Span<'_>) -> Result<(), Errno> {
+        let len = usize::try_from(src.len()).map_err(|_| EFAULT)?;
+        whole(self.0.with_thread(process, |tid| sys::write_remote_span(tid, addr, src)), len)
+    }
+}
