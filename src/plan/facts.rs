@@ -181,7 +181,7 @@ fn memory_available() -> Option<u64> {
 
 fn room(path: &Path) -> Option<u64> {
     let stat = nix::sys::statvfs::statvfs(path).ok()?;
-    u64::from(stat.blocks_available()).checked_mul(stat.fragment_size())
+    stat.blocks_available().checked_mul(stat.fragment_size())
 }
 
 fn in_path(program: &str) -> bool {

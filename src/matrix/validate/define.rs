@@ -50,7 +50,7 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
         let kernels = number(Some(&table.kernels), 0, 1..=MOST_KERNELS, "kernels", problems);
         let batch_size = number(table.batch_size.as_ref(), 64, 8..=LARGEST_BATCH, "batch_size", problems);
         if let Some(batch) = &table.batch_size
-            && batch_size % 8 != 0
+            && !batch_size.is_multiple_of(8)
             && batch_size <= LARGEST_BATCH
         {
             let (below, above) = (batch_size / 8 * 8, batch_size / 8 * 8 + 8);
@@ -260,7 +260,7 @@ fn workload(name: &str, table: &WorkloadTable, problems: &mut Problems<'_>) -> W
     let flag = |value: &Option<At<bool>>, default: bool| value.as_ref().map_or(default, |value| *value.get());
     let chunk = table.chunk.as_ref().map_or(11 * MIB, |chunk| chunk.get().0);
     if let Some(at) = &table.chunk
-        && (chunk == 0 || chunk > LARGEST_SIZE || chunk % 4 != 0)
+        && (chunk == 0 || chunk > LARGEST_SIZE || !chunk.is_multiple_of(4))
     {
         problems.push(Problem::new(
             at.span(),

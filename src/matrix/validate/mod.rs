@@ -65,7 +65,7 @@ pub(super) fn validate(wire: Wire, text: &str, problems: &mut Problems<'_>) -> O
     // Without a head the file was not even TOML, or its first lines are wrong: said already.
     let head = wire.head?;
     good_name(head.name.get(), head.name.span(), "the name of a matrix", problems);
-    if wire.products.is_empty() && wire.arms.is_empty() {
+    if !wire.has_arms {
         let problem = Problem::new(head.name.span(), "the matrix has no arm");
         problems.push(
             problem.help("add [[arm]] or [[product]] tables; `repro-matrix schema --example` shows both"),
