@@ -230,3 +230,20 @@ proptest! {
         prop_assert_eq!(run, (0..plan.arms.len()).collect());
     }
 }
+
+/// The reader's limits, which have a place in the file, are not wider than the generator's, which has none.
+#[test]
+fn what_the_reader_accepts_can_be_generated() {
+    use repro_matrix::matrix::validate::limits;
+    for (kernels, plain, padding) in
+        [(limits::MOST_KERNELS, 0, 0), (1, limits::MOST_KERNELS, 0), (1, 0, limits::MOST_PADDING)]
+    {
+        let text = SMALL.replace(
+            "kernels = 4",
+            &format!("kernels = {kernels}\nplain_kernels = {plain}\npadding = {padding}\nbatch_size = 88"),
+        );
+        let plan = plan_of(&text, Selection::default(), HostFacts::default());
+        let generated = repro_matrix::build::source::generate(&plan.arms[0].variant);
+        assert!(generated.is_ok(), "{kernels} {plain} {padding}: {:?}", generated.err());
+    }
+}

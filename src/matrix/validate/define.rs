@@ -16,10 +16,10 @@ use crate::model::arm::{
 
 /// The argument block has 21·B+80 bytes; NEO's limit on kernel parameters is 2,048 (device_caps.cpp,
 /// `maxParameterSize`), and B is a multiple of 8.
-const LARGEST_BATCH: u32 = 88;
-/// A compiler run of hours is a slip of the number.
-const MOST_KERNELS: u32 = 20_000;
-const MOST_PADDING: u32 = 1_000_000;
+pub const LARGEST_BATCH: u32 = 88;
+/// The limits of `build::source`, said here with a place in the file; `tests/plan` compares the two.
+pub const MOST_KERNELS: u32 = 8_192;
+pub const MOST_PADDING: u32 = 100_000;
 /// Copies of one round, and rounds: 2^32 copies would never end.
 const MOST_COPIES: u32 = 10_000_000;
 const PAGE: u64 = 4096;

@@ -17,6 +17,11 @@ mod refer;
 
 use refer::Names;
 
+/// Upper limits of a variant's numbers.
+pub mod limits {
+    pub use super::define::{LARGEST_BATCH, MOST_KERNELS, MOST_PADDING};
+}
+
 /// Name of the key set and of the workload that exist without being written, and of the usual driver.
 pub const DEFAULT: &str = "default";
 /// Runs of one arm.
