@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::cli::plan::PlanArgs;
 use crate::cmd::Failure;
+use crate::driver::DriverStore;
 use crate::exit::Exit;
+use crate::host::{self, Device};
 use crate::matrix::{self, Matrix};
 use crate::plan::{self, HostFacts};
 
@@ -13,9 +15,29 @@ pub fn load_matrix(path: &Path) -> Result<Matrix, Failure> {
     matrix::load(path).map_err(|error| Failure::from_report(Exit::InvalidMatrix, error))
 }
 
+/// What is known of this machine, the device that `auto` stands for, and the driver builds: what `plan` shows is what
+/// `run` does.
+pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
+    HostFacts {
+        auto_is_simulated: Some(matches!(device, Device::Simulated(_))),
+        device_memory: device.profile().map(|profile| profile.vram_bytes),
+        drivers: store.and_then(|store| store.list().ok()).map(|builds| {
+            let aliases = ["default", "debian", "system"].map(str::to_owned);
+            builds.into_keys().chain(aliases).collect()
+        }),
+        profiles: Some(xe_sim::profile::all().iter().map(|profile| profile.name.to_owned()).collect()),
+        ..HostFacts::probe()
+    }
+}
+
 pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
-    let plan = plan::plan(&matrix, &args.select.selection(), &HostFacts::probe());
+    let asked = args.select.device.as_deref().unwrap_or("auto");
+    let device =
+        Device::find(asked, &host::devices()).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
+    // No store yet is no reason to show no plan.
+    let facts = facts(&device, DriverStore::open().ok().as_ref());
+    let plan = plan::plan(&matrix, &args.select.selection(), &facts);
     let text = if args.json {
         let json = serde_json::json!({ "version": 1, "matrix": matrix.name, "plan": plan });
         let text =

@@ -12,7 +12,7 @@ use crate::cmd::Failure;
 use crate::cmd::drive::{Options, drive};
 use crate::cmd::lab::{DeviceChoice, RealLab};
 use crate::cmd::parts::Stages;
-use crate::cmd::plan::load_matrix;
+use crate::cmd::plan::{facts, load_matrix};
 use crate::cmd::source_file::SourceFiles;
 use crate::driver::{self, DriverStore, DriverTree};
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ use crate::host::{self, Device};
 use crate::matrix::Matrix;
 use crate::model::arm::Arm;
 use crate::model::outcome::RESULTS_VERSION;
-use crate::plan::{self, HostFacts, Plan, Selection};
+use crate::plan::{self, Plan, Selection};
 use crate::results::Manifest;
 use crate::results::manifest::DriverIdentity;
 
@@ -88,17 +88,7 @@ fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device
         repeats: args.repeats,
         ..Selection::default()
     };
-    let facts = HostFacts {
-        auto_is_simulated: Some(matches!(device, Device::Simulated(_))),
-        device_memory: device.profile().map(|profile| profile.vram_bytes),
-        drivers: store.list().ok().map(|builds| {
-            let aliases = ["default", "debian", "system"].map(str::to_owned);
-            builds.into_keys().chain(aliases).collect()
-        }),
-        profiles: Some(xe_sim::profile::all().iter().map(|profile| profile.name.to_owned()).collect()),
-        ..HostFacts::probe()
-    };
-    plan::plan(matrix, &selection, &facts)
+    plan::plan(matrix, &selection, &facts(device, Some(store)))
 }
 
 /// The devices that the arms name, each found.

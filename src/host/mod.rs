@@ -11,4 +11,4 @@ pub use checks::{Check, State};
 pub use choice::{DEFAULT_PROFILE, Device, NoDevice};
 pub use devices::{RenderNode, devices, devices_below};
 pub use environment::{Environment, environment};
-pub use probe::simulation_possible;
+pub use probe::{kernel_log, simulation_possible};

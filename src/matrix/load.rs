@@ -35,6 +35,8 @@ pub struct Wire {
     pub workloads: Named<WorkloadTable>,
     pub products: Vec<At<ProductTable>>,
     pub arms: Vec<At<ArmTable>>,
+    /// `[[product]]` or `[[arm]]` is written, be it readable or not.
+    pub has_arms: bool,
     /// Per section, names whose table could not be read: a reference to one is no second mistake.
     pub unreadable: BTreeMap<&'static str, Vec<String>>,
 }
@@ -100,6 +102,7 @@ fn read_tables(text: &str, problems: &mut Problems<'_>) -> Wire {
     wire.sources = named(&mut root, "sources", &mut wire.unreadable, problems);
     wire.keys = named(&mut root, "keys", &mut wire.unreadable, problems);
     wire.workloads = named(&mut root, "workloads", &mut wire.unreadable, problems);
+    wire.has_arms = root.contains_key("product") || root.contains_key("arm");
     wire.products = list(&mut root, "product", problems);
     wire.arms = list(&mut root, "arm", problems);
     if let Some(defaults) = root.remove("defaults")

@@ -31,19 +31,22 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
-    /// What can be read without running anything: free memory and room, and programs in PATH.
+    /// What can be read without running anything: free memory and room, strace, the kernel's log. What depends on the
+    /// chosen device and on the driver store is the caller's to add (`cmd::plan::facts`).
     pub fn probe() -> HostFacts {
         let mut facts = HostFacts {
-            auto_is_simulated: Some(!has_intel_render_node(Path::new("/sys/class/drm"))),
             memory_available: memory_available(),
             tmpfs_room: room(Path::new("/dev/shm")),
             disk_room: room(&std::env::temp_dir()),
             ..HostFacts::default()
         };
-        if !in_path("strace") {
+        if crate::driver::find_in_path(Path::new("strace")).is_none() {
             for observer in [Observer::Strace, Observer::StraceSummary] {
                 facts.missing_observers.insert(observer, "strace is not in PATH".to_owned());
             }
+        }
+        if let Err(reason) = crate::host::kernel_log() {
+            facts.missing_observers.insert(Observer::KernelLog, reason);
         }
         facts
     }
@@ -162,16 +165,6 @@ fn observer_word(observer: Observer) -> String {
         .unwrap_or_else(|| format!("{observer:?}"))
 }
 
-fn has_intel_render_node(drm: &Path) -> bool {
-    const INTEL: &str = "0x8086";
-    let Ok(entries) = std::fs::read_dir(drm) else { return false };
-    entries.flatten().any(|entry| {
-        entry.file_name().to_string_lossy().starts_with("renderD")
-            && std::fs::read_to_string(entry.path().join("device/vendor"))
-                .is_ok_and(|vendor| vendor.trim() == INTEL)
-    })
-}
-
 /// MemAvailable of /proc/meminfo, in bytes.
 fn memory_available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -181,11 +174,5 @@ fn memory_available() -> Option<u64> {
 
 fn room(path: &Path) -> Option<u64> {
     let stat = nix::sys::statvfs::statvfs(path).ok()?;
-    u64::from(stat.blocks_available()).checked_mul(stat.fragment_size())
-}
-
-fn in_path(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|dir| !dir.as_os_str().is_empty() && dir.join(program).is_file())
-    })
+    stat.blocks_available().checked_mul(stat.fragment_size())
 }

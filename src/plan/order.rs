@@ -67,3 +67,6 @@ fn below(bound: u64, rng: &mut ChaCha8Rng) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! A plan as text: the arms, what is left out and why, and the totals.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use comfy_table::{Table, presets::NOTHING};
@@ -12,15 +13,20 @@ pub fn text(plan: &Plan, title: &str) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{title}\n");
+    let usual = commonest(plan.arms.iter().map(|arm| workload(&arm.workload)));
     let mut table = grid(&["arm", "variant", "source", "keys", "workload", "expect", "note"]);
     for arm in &plan.arms {
         let name = if arm.repeats == 1 { arm.id.clone() } else { format!("{} ×{}", arm.id, arm.repeats) };
         let name = if arm.positive_control { format!("{name} (control)") } else { name };
+        let workload = workload(&arm.workload);
+        let workload = if workload == usual { "·".to_owned() } else { workload };
         let row = [name, variant(&arm.variant), source(&arm.source), keys(&arm.keys)];
-        let rest = [workload(&arm.workload), expectation(arm), cut(&arm.note, 48)];
-        table.add_row(row.into_iter().chain(rest));
+        table.add_row(row.into_iter().chain([workload, expectation(arm), cut(&arm.note, 48)]));
     }
-    let _ = writeln!(out, "{table}");
+    put(&mut out, &table);
+    if !plan.arms.is_empty() {
+        let _ = writeln!(out, "\n · = {usual}");
+    }
     if !plan.excluded.is_empty() {
         let _ = writeln!(out, "\nLeft out:");
         let mut table = grid(&["arm", "by", "reason"]);
@@ -32,7 +38,7 @@ pub fn text(plan: &Plan, title: &str) -> String {
             };
             table.add_row([excluded.id.as_str(), by, excluded.reason.as_str()]);
         }
-        let _ = writeln!(out, "{table}");
+        put(&mut out, &table);
     }
     for note in &plan.notes {
         let _ = writeln!(out, "note: {note}");
@@ -55,6 +61,22 @@ fn grid(head: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(head.iter().copied());
     table
+}
+
+/// Without the blanks that fill the last column.
+fn put(out: &mut String, table: &Table) {
+    for line in table.to_string().lines() {
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// The workload of most arms is said once, below the table.
+fn commonest(texts: impl Iterator<Item = String>) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for text in texts {
+        *counts.entry(text).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(text, _)| text).unwrap_or_default()
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -107,11 +129,11 @@ fn source(source: &Source) -> String {
 
 fn keys(set: &KeySet) -> String {
     let mut shown: Vec<String> =
-        set.keys.iter().take(2).map(|(key, value)| format!("{key}={value}")).collect();
+        set.keys.iter().take(1).map(|(key, value)| format!("{key}={value}")).collect();
     if set.keys.len() > shown.len() {
         shown.push(format!("… ({} keys)", set.keys.len()));
     }
-    if shown.is_empty() { "-".to_owned() } else { shown.join(" ") }
+    if shown.is_empty() { "-".to_owned() } else { cut(&shown.join(" "), 44) }
 }
 
 fn workload(workload: &Workload) -> String {

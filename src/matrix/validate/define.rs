@@ -16,10 +16,10 @@ use crate::model::arm::{
 
 /// The argument block has 21·B+80 bytes; NEO's limit on kernel parameters is 2,048 (device_caps.cpp,
 /// `maxParameterSize`), and B is a multiple of 8.
-const LARGEST_BATCH: u32 = 88;
-/// A compiler run of hours is a slip of the number.
-const MOST_KERNELS: u32 = 20_000;
-const MOST_PADDING: u32 = 1_000_000;
+pub const LARGEST_BATCH: u32 = 88;
+/// The limits of `build::source`, said here with a place in the file; `tests/plan` compares the two.
+pub const MOST_KERNELS: u32 = 8_192;
+pub const MOST_PADDING: u32 = 100_000;
 /// Copies of one round, and rounds: 2^32 copies would never end.
 const MOST_COPIES: u32 = 10_000_000;
 const PAGE: u64 = 4096;
@@ -50,7 +50,7 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
         let kernels = number(Some(&table.kernels), 0, 1..=MOST_KERNELS, "kernels", problems);
         let batch_size = number(table.batch_size.as_ref(), 64, 8..=LARGEST_BATCH, "batch_size", problems);
         if let Some(batch) = &table.batch_size
-            && batch_size % 8 != 0
+            && !batch_size.is_multiple_of(8)
             && batch_size <= LARGEST_BATCH
         {
             let (below, above) = (batch_size / 8 * 8, batch_size / 8 * 8 + 8);
@@ -260,7 +260,7 @@ fn workload(name: &str, table: &WorkloadTable, problems: &mut Problems<'_>) -> W
     let flag = |value: &Option<At<bool>>, default: bool| value.as_ref().map_or(default, |value| *value.get());
     let chunk = table.chunk.as_ref().map_or(11 * MIB, |chunk| chunk.get().0);
     if let Some(at) = &table.chunk
-        && (chunk == 0 || chunk > LARGEST_SIZE || chunk % 4 != 0)
+        && (chunk == 0 || chunk > LARGEST_SIZE || !chunk.is_multiple_of(4))
     {
         problems.push(Problem::new(
             at.span(),

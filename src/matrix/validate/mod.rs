@@ -17,6 +17,11 @@ mod refer;
 
 use refer::Names;
 
+/// Upper limits of a variant's numbers.
+pub mod limits {
+    pub use super::define::{LARGEST_BATCH, MOST_KERNELS, MOST_PADDING};
+}
+
 /// Name of the key set and of the workload that exist without being written, and of the usual driver.
 pub const DEFAULT: &str = "default";
 /// Runs of one arm.
@@ -65,7 +70,7 @@ pub(super) fn validate(wire: Wire, text: &str, problems: &mut Problems<'_>) -> O
     // Without a head the file was not even TOML, or its first lines are wrong: said already.
     let head = wire.head?;
     good_name(head.name.get(), head.name.span(), "the name of a matrix", problems);
-    if wire.products.is_empty() && wire.arms.is_empty() {
+    if !wire.has_arms {
         let problem = Problem::new(head.name.span(), "the matrix has no arm");
         problems.push(
             problem.help("add [[arm]] or [[product]] tables; `repro-matrix schema --example` shows both"),

@@ -1,0 +1,99 @@
+//! `repro-matrix plan` and `repro-matrix schema` as a user calls them.
+
+use std::process::{Command, Output};
+
+use crate::SMALL;
+
+fn tool(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_repro-matrix")).args(arguments).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn plan_shows_arms_exclusions_and_totals() {
+    let output = tool(&["plan", "matrices/dg2-private.toml", "--device", "sim:a770", "--arm", "strace/*"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("not selected by --arm strace/*"), "{shown}");
+    assert!(shown.contains("section 3 has three columns"), "{shown}");
+    assert!(shown.contains("Nothing was run."), "{shown}");
+}
+
+#[test]
+fn plan_json_has_the_run_order() {
+    let output = tool(&[
+        "plan",
+        "matrices/smoke.toml",
+        "--json",
+        "--seed",
+        "5",
+        "--repeats",
+        "2",
+        "--device",
+        "sim:a770",
+    ]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["plan"]["seed"], 5);
+    assert_eq!(json["plan"]["cells"].as_array().map(Vec::len), Some(6));
+    assert_eq!(json["plan"]["arms"][0]["id"], "over/file-r");
+    let again = tool(&[
+        "plan",
+        "matrices/smoke.toml",
+        "--json",
+        "--seed",
+        "5",
+        "--repeats",
+        "2",
+        "--device",
+        "sim:a770",
+    ]);
+    assert_eq!(output.stdout, again.stdout, "the same seed gives the same plan");
+}
+
+#[test]
+fn nothing_selected_is_exit_4() {
+    assert_eq!(tool(&["plan", "matrices/smoke.toml", "--arm", "no-such-arm"]).status.code(), Some(4));
+}
+
+#[test]
+fn bad_matrix_is_exit_3_with_place_line_and_underline() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("my.toml");
+    let spoiled =
+        SMALL.replace("keys = \"resident2\"", "keys = \"resident\"").replace("kernels = 4", "kernels = 0");
+    std::fs::write(&path, spoiled).expect("written");
+    let path = path.to_str().expect("a path");
+    let output = tool(&["plan", path]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(output.stdout.is_empty());
+    let shown = text(&output.stderr);
+    let expected = format!(
+        "{path}:14:8  unknown debug-key set \"resident\"\n   14 │ keys = \"resident\"\n      │        ^^^^^^^^^^ did you mean \
+         \"resident2\"? (defined at line 7)\n"
+    );
+    assert!(shown.contains(&expected), "{shown}");
+    assert!(shown.contains(&format!("{path}:3:11  kernels is 1 to")), "{shown}");
+}
+
+#[test]
+fn missing_matrix_is_exit_3_with_the_reason() {
+    let output = tool(&["plan", "/no/such.toml"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("No such file"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn bad_device_is_a_usage_error() {
+    assert_eq!(tool(&["plan", "matrices/smoke.toml", "--device", "gpu0"]).status.code(), Some(2));
+}
+
+#[test]
+fn schema_and_example_are_printed() {
+    let json: serde_json::Value = serde_json::from_slice(&tool(&["schema"]).stdout).expect("JSON");
+    assert!(json["$schema"].as_str().is_some_and(|uri| uri.contains("json-schema.org")));
+    let example = tool(&["schema", "--example"]);
+    crate::valid(&text(&example.stdout));
+}
