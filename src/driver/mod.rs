@@ -24,7 +24,7 @@ pub use add::Addition;
 pub use elf::{Elf, GlibcVersion, inspect as inspect_elf};
 pub use error::DriverError;
 pub use fetch::{FetchRequest, Fetched};
-pub use hash::bytes as sha256;
+pub use hash::{bytes as sha256, file as sha256_file};
 pub use launch::{LaunchSpec, find_in_path, host_glibc};
 pub use manifest::{BaseRef, Library, Manifest, Package, Provenance, Role, Versions};
 pub use store::{DEFAULT, DriverStore, SYSTEM, data_dir, free_bytes};
