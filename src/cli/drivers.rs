@@ -21,6 +21,9 @@ pub enum DriversAction {
         /// `debian` (suite forky) or `debian:SUITE`, as in debian:sid or debian:trixie.
         #[arg(default_value = "debian")]
         source: String,
+        /// Keep the downloaded packages here, for `drivers add --deb` on another machine.
+        #[arg(long, value_name = "DIR")]
+        keep_debs: Option<PathBuf>,
     },
     /// Add a build from packages, a directory or one library.
     #[command(group(clap::ArgGroup::new("from").required(true)))]

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 pub fn drivers(args: &DriversArgs) -> Result<Exit, Failure> {
     let store = DriverStore::open().map_err(failure)?;
     match &args.action {
-        DriversAction::Fetch { source } => fetch(&store, source),
+        DriversAction::Fetch { source, keep_debs } => fetch(&store, source, keep_debs.clone()),
         DriversAction::Add { name, deb, prefix, lib, base } => {
             let addition = addition(deb, prefix.as_ref(), lib.as_ref())?;
             let tree = store.add(name, &addition, base.as_deref(), &mut progress).map_err(failure)?;
@@ -50,8 +50,9 @@ pub fn failure(error: DriverError) -> Failure {
     Failure::from_report(exit, error)
 }
 
-fn fetch(store: &DriverStore, source: &str) -> Result<Exit, Failure> {
-    let request: FetchRequest = source.parse().map_err(failure)?;
+fn fetch(store: &DriverStore, source: &str, keep_debs: Option<PathBuf>) -> Result<Exit, Failure> {
+    let mut request: FetchRequest = source.parse().map_err(failure)?;
+    request.keep_debs = keep_debs;
     let fetched = store.fetch(&request, &mut progress).map_err(failure)?;
     let word = if fetched.new { "ready" } else { "have it" };
     progress(&format!("{word:<8} {}  {}", fetched.tree.manifest.name, fetched.tree.summary()));

@@ -220,7 +220,7 @@ fn copy_with_names(file: &Path, names: &[String], directory: &Path) -> Result<()
 fn copy_library(file: &Path, root: &Path) -> Result<(), DriverError> {
     let elf = elf::inspect(file)?;
     if !elf.level_zero_driver {
-        let reason = "no Level Zero driver (it has no zeGetGlobalProcAddrTable)".to_owned();
+        let reason = "no Level Zero driver (by what it exports)".to_owned();
         return Err(DriverError::BadElf { path: file.to_owned(), reason });
     }
     let directory = root.join("lib");

@@ -44,7 +44,7 @@ pub struct Elf {
     pub glibc_needed: Option<GlibcVersion>,
     /// PT_INTERP is there: started through a dynamic loader.
     pub has_interpreter: bool,
-    /// Exports Level Zero's entry for loaders, `zeGetGlobalProcAddrTable`.
+    /// Exports what a Level Zero driver exports, and is not the Level Zero loader.
     pub level_zero_driver: bool,
 }
 
@@ -112,10 +112,16 @@ fn facts(data: &ReadCache<File>, length: u64) -> Result<Elf, String> {
         }
     }
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).map_err(text)?;
-    facts.level_zero_driver = symbols.iter().any(|symbol| {
-        !symbol.is_undefined(endian)
-            && symbols.symbol_name(endian, symbol).is_ok_and(|name| name == b"zeGetGlobalProcAddrTable")
-    });
+    let exports = |wanted: &[u8]| {
+        symbols.iter().any(|symbol| {
+            !symbol.is_undefined(endian)
+                && symbols.symbol_name(endian, symbol).is_ok_and(|name| name == wanted)
+        })
+    };
+    // The loader and its layers have the driver's tables too. Only a driver and the loader have zeInit, only the
+    // loader has zeLoaderInit.
+    facts.level_zero_driver =
+        exports(b"zeGetGlobalProcAddrTable") && exports(b"zeInit") && !exports(b"zeLoaderInit");
     Ok(facts)
 }
 

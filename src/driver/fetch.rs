@@ -1,6 +1,6 @@
 //! `drivers fetch debian[:SUITE]`: the driver and everything it needs, from the machine's own mirror.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::apt::{Apt, Planned};
 use super::manifest::{Package, Provenance, upstream_version};
@@ -18,6 +18,8 @@ const NUMBERED_ROOTS: [&str; 2] = ["libigc", "libigdfcl"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchRequest {
     pub suite: String,
+    /// Keep the downloaded .deb files in this directory.
+    pub keep_debs: Option<PathBuf>,
 }
 
 impl std::str::FromStr for FetchRequest {
@@ -31,7 +33,7 @@ impl std::str::FromStr for FetchRequest {
         if source != "debian" || suite.is_empty() || !suite.chars().all(word) {
             return Err(unknown());
         }
-        Ok(FetchRequest { suite: suite.to_owned() })
+        Ok(FetchRequest { suite: suite.to_owned(), keep_debs: None })
     }
 }
 
@@ -60,22 +62,35 @@ impl DriverStore {
             .map(|plan| Package { name: plan.name.clone(), version: plan.version.clone() })
             .collect();
         packages.sort();
+        let mut have = None;
         if let Some(name) = self.with_packages(&packages)? {
-            // A damaged build must not block its own repair.
             match self.resolve(&name) {
-                Ok(tree) => return Ok(Fetched { tree, new: false }),
+                Ok(tree) => have = Some(tree),
+                // A damaged build must not block its own repair.
                 Err(error) => {
                     say(&format!("again    {error}"));
                     remove_tree(&self.directory().join(&name))?;
                 }
             }
         }
-        self.room_for(&planned)?;
-        download(&apt, &roots, &planned, say)?;
-        let tree = self.unpack(&apt, &planned, packages, &lock, say)?;
-        // The lists stay: they make the next fetch a matter of one small file.
-        remove_tree(&apt.archives())?;
-        Ok(Fetched { tree, new: true })
+        match (have, &request.keep_debs) {
+            (Some(tree), None) => Ok(Fetched { tree, new: false }),
+            (have, keep) => {
+                self.room_for(&planned)?;
+                download(&apt, &roots, &planned, say)?;
+                if let Some(directory) = keep {
+                    keep_debs(&apt, &planned, directory)?;
+                }
+                let new = have.is_none();
+                let tree = match have {
+                    Some(tree) => tree,
+                    None => self.unpack(&apt, &planned, packages, &lock, say)?,
+                };
+                // The lists stay: they make the next fetch a matter of one small file.
+                remove_tree(&apt.archives())?;
+                Ok(Fetched { tree, new })
+            }
+        }
     }
 
     fn unpack(
@@ -179,6 +194,16 @@ fn download(
             }
             Err(error) => return Err(error),
         }
+    }
+    Ok(())
+}
+
+fn keep_debs(apt: &Apt, planned: &[Planned], directory: &Path) -> Result<(), DriverError> {
+    std::fs::create_dir_all(directory).map_err(DriverError::io(directory, "could not be made"))?;
+    for plan in planned {
+        let target = directory.join(&plan.file);
+        std::fs::copy(apt.archives().join(&plan.file), &target)
+            .map_err(DriverError::io(&target, "could not be written"))?;
     }
     Ok(())
 }

@@ -47,8 +47,7 @@ pub fn take(root: &Path) -> Result<Inventory, DriverError> {
             Err(error) => return Err(error),
         };
         if role == Role::Neo && !elf.level_zero_driver {
-            let reason =
-                "an ELF file, but no Level Zero driver (it has no zeGetGlobalProcAddrTable)".to_owned();
+            let reason = "an ELF file, but no Level Zero driver (by what it exports)".to_owned();
             return Err(DriverError::BadElf { path, reason });
         }
         let library = describe(root, role, &path, &elf)?;
