@@ -31,6 +31,28 @@ pub enum Phase {
     TearDown,
 }
 
+impl Phase {
+    /// All phases with their names, in order.
+    pub const NAMES: [(&'static str, Phase); 8] = [
+        ("set_up", Phase::SetUp),
+        ("before", Phase::Before),
+        ("copies", Phase::Copies),
+        ("after", Phase::After),
+        ("late_module", Phase::LateModule),
+        ("copies_again", Phase::CopiesAgain),
+        ("after_again", Phase::AfterAgain),
+        ("tear_down", Phase::TearDown),
+    ];
+
+    /// The phase that a marker line begins; text behind the name does not matter.
+    pub fn from_marker(line: &[u8]) -> Option<Phase> {
+        let rest = line.strip_prefix(PHASE_MARKER.as_bytes())?;
+        let end = rest.iter().position(|b| !b.is_ascii_lowercase() && *b != b'_').unwrap_or(rest.len());
+        let name = rest.get(..end)?;
+        Phase::NAMES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, phase)| *phase)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReproResult {
     pub version: u32,
@@ -112,4 +134,19 @@ pub struct ReproError {
     pub code: u32,
     /// "ZE_RESULT_ERROR_UNINITIALIZED" or an explanation for errors outside Level Zero.
     pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marker_names_are_the_serialised_ones() {
+        for (name, phase) in Phase::NAMES {
+            assert_eq!(serde_json::to_string(&phase).unwrap(), format!("\"{name}\""));
+            let marker = format!("{PHASE_MARKER}{name} ==");
+            assert_eq!(Phase::from_marker(marker.as_bytes()), Some(phase));
+        }
+        assert_eq!(Phase::from_marker(b"== repro-matrix phase lunch"), None);
+    }
 }

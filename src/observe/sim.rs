@@ -1,189 +1,368 @@
-//! The simulated device's trace (`xe_sim::trace`, JSON lines) → [`SimFacts`].
+//! The `sim` observer: the simulated device's trace, reduced to what a verdict needs.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use xe_sim::trace::{BindOp, Event, Record, TRACE_VERSION};
+use xe_sim::trace::{BindOp, Event, Record, Summary, TRACE_VERSION};
 
-use crate::model::facts::{BindEvent, DispatchFact, HazardFact, RangeHistory, SimFacts};
-use crate::model::repro::{Phase, PhaseMark};
+use crate::logs::lines::{self, LineSink};
+use crate::logs::neo::ranges::Histories;
+use crate::model::facts::{BindEvent, DispatchFact, HazardFact, SimFacts};
+use crate::model::repro::PhaseMark;
 
-/// What the caller knows of the run besides its trace.
+use super::phase_at;
+
+/// What the reader knows of the run beside the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// From the reproducer's result; empty = no event gets a phase.
     pub phases: &'a [PhaseMark],
-    /// Bytes of the checked kernel's private surface, to name the range in hazards.
-    pub private_surface: Option<u64>,
+    /// Sizes in bytes of the private surfaces to expect: private memory per hardware thread × compute units. Zeros
+    /// match nothing.
+    pub private_surfaces: &'a [u64],
 }
 
-/// A trace that this build cannot read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    #[error("the trace is empty: the simulated device never started")]
-    Empty,
-    #[error("the trace does not begin with a start record")]
-    NoStart,
-    #[error("trace format {found}; this build reads up to {TRACE_VERSION}")]
+    #[error("the trace has version {found}, this build reads up to {TRACE_VERSION}")]
     TooNew { found: u32 },
 }
 
-/// Reads a whole trace. A line that is no record (a torn last line, say) is counted and passed over; without the
-/// summary at the end the facts are not `complete`.
-pub fn facts(trace: &[u8], known: Known<'_>) -> Result<SimFacts, TraceError> {
-    let mut facts = SimFacts::default();
-    let mut ranges = Ranges::default();
-    let mut started = false;
-    for line in trace.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let Ok(record) = serde_json::from_slice::<Record>(line) else {
-            facts.not_understood += 1;
-            continue;
-        };
-        let phase = phase_at(known.phases, record.t);
+/// Role of a range whose size is that of a private surface.
+pub const PRIVATE_SURFACE: &str = "private surface";
+const MAX_KEPT: usize = 1 << 20;
+
+/// Facts of a trace.
+///
+/// # Errors
+/// A trace of a newer version than this build reads. Lines that cannot be read are counted, and a trace without its
+/// last line (summary) is marked incomplete, its dispatches and hazards counted as far as it goes.
+pub fn facts(trace: &[u8], known: Known) -> Result<SimFacts, TraceError> {
+    let mut parser = Parser::new(known);
+    lines::feed_all(trace, &mut parser);
+    parser.finish()
+}
+
+#[derive(Debug)]
+pub struct Parser<'a> {
+    known: Known<'a>,
+    facts: SimFacts,
+    ranges: Histories,
+    /// What is mapped now, in 48-bit addresses: (VM, start) → the mapping. No two overlap.
+    live: BTreeMap<(u32, u64), Mapping>,
+    too_new: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    size: u64,
+    bo: Option<u64>,
+    /// In the histories; absent when those are full.
+    history: Option<usize>,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(known: Known<'a>) -> Self {
+        Parser {
+            known,
+            facts: SimFacts::default(),
+            ranges: Histories::default(),
+            live: BTreeMap::new(),
+            too_new: None,
+        }
+    }
+
+    /// # Errors
+    /// See [`facts`].
+    pub fn finish(mut self) -> Result<SimFacts, TraceError> {
+        if let Some(found) = self.too_new {
+            return Err(TraceError::TooNew { found });
+        }
+        self.facts.dropped += self.ranges.dropped;
+        self.facts.ranges = self.ranges.into_list();
+        Ok(self.facts)
+    }
+
+    fn event(&mut self, record: Record) {
+        let phase = phase_at(self.known.phases, record.t);
         match record.event {
             Event::Start { version, device, executes_kernels, .. } => {
                 if version > TRACE_VERSION {
-                    return Err(TraceError::TooNew { found: version });
+                    self.too_new = Some(version);
                 }
-                started = true;
-                facts.device = device;
-                facts.executes_kernels = executes_kernels;
+                self.facts.device = device;
+                self.facts.executes_kernels = executes_kernels;
             }
-            _ if !started => return Err(TraceError::NoStart),
-            Event::Bind { file, vm, op, addr, range, errno, .. } => match op {
-                BindOp::Map | BindOp::MapUserptr => {
-                    ranges.push((file, vm, addr, range), BindEvent { bind: true, errno, phase });
+            Event::Bind { vm, op, addr, range, bo, errno, .. } => {
+                let event = |bind| BindEvent { bind, errno, phase };
+                match op {
+                    BindOp::Map | BindOp::MapUserptr | BindOp::MapNull if errno != 0 => {
+                        self.ranges.add(vm, addr, range, event(true));
+                    }
+                    BindOp::Map | BindOp::MapUserptr | BindOp::MapNull => {
+                        // A map replaces what it covers.
+                        self.unmap(vm, addr, range, event(false), Some((addr, range)));
+                        let history = self.ranges.add(vm, addr, range, event(true));
+                        if self.live.len() < MAX_KEPT {
+                            self.live.insert((vm, addr), Mapping { size: range, bo, history });
+                        } else {
+                            self.facts.dropped += 1;
+                        }
+                    }
+                    BindOp::Unmap if errno != 0 => _ = self.ranges.add(vm, addr, range, event(false)),
+                    BindOp::Unmap => self.unmap(vm, addr, range, event(false), None),
+                    BindOp::UnmapAll if errno == 0 => self.unmap_object(vm, bo, event(false)),
+                    BindOp::UnmapAll | BindOp::Prefetch => {}
                 }
-                BindOp::Unmap => {
-                    ranges.push((file, vm, addr, range), BindEvent { bind: false, errno, phase })
-                }
-                // Neither binds memory nor takes it away from a range that has some.
-                BindOp::UnmapAll | BindOp::Prefetch | BindOp::MapNull => {}
-            },
+            }
+            Event::VmDestroy { vm, .. } => {
+                self.unmap(vm, 0, u64::MAX, BindEvent { bind: false, errno: 0, phase }, None);
+            }
             Event::Dispatch { n, kernel, groups, pointers, .. } => {
-                let mut reached: Vec<(u64, u64, bool)> =
-                    pointers.iter().map(|p| (p.range_addr, p.range_len, p.bound)).collect();
-                reached.sort_unstable();
-                reached.dedup();
-                facts.dispatches.push(DispatchFact { n, kernel, groups, phase, ranges: reached });
+                if self.facts.dispatches.len() >= MAX_KEPT {
+                    self.facts.dropped += 1;
+                } else {
+                    let mut ranges: Vec<_> =
+                        pointers.iter().map(|p| (p.range_addr, p.range_len, p.bound)).collect();
+                    ranges.sort_unstable();
+                    ranges.dedup();
+                    self.facts.dispatches.push(DispatchFact { n, kernel, groups, phase, ranges });
+                }
+                if !self.facts.complete {
+                    self.facts.summary.dispatches += 1;
+                }
             }
             Event::Hazard { n, vm, pointer, range_addr, range_len, .. } => {
-                let role = (known.private_surface == Some(range_len)).then(|| "private surface".to_owned());
-                facts.hazards.push(HazardFact { n, phase, vm, pointer, range_addr, range_len, role });
+                if self.facts.hazards.len() >= MAX_KEPT {
+                    self.facts.dropped += 1;
+                } else {
+                    let role = self.role(range_len);
+                    let hazard = HazardFact { n, phase, vm, pointer, range_addr, range_len, role };
+                    self.facts.hazards.push(hazard);
+                }
+                if !self.facts.complete {
+                    self.facts.summary.hazards += 1;
+                }
             }
             Event::Summary(summary) => {
-                facts.summary = summary;
-                facts.complete = true;
+                self.facts.summary = summary;
+                self.facts.complete = true;
             }
-            Event::Open { .. }
-            | Event::Close { .. }
-            | Event::UnsupportedIoctl { .. }
-            | Event::IoctlFailed { .. }
-            | Event::GemCreate { .. }
-            | Event::GemClose { .. }
-            | Event::VmCreate { .. }
-            | Event::VmDestroy { .. }
-            | Event::QueueCreate { .. }
-            | Event::QueueDestroy { .. }
-            | Event::QueueBanned { .. }
-            | Event::Exec { .. }
-            | Event::Copy { .. }
-            | Event::UnmappedAccess { .. }
-            | Event::UnsupportedCommand { .. }
-            | Event::WaitEnd { .. }
-            | Event::FaultInjected { .. } => {}
+            _ => {}
         }
     }
-    if !started {
-        return Err(TraceError::Empty);
+
+    /// The driver rounds an allocation up to a page: 4 KiB, 64 KiB in device memory, 2 MiB for large ones.
+    fn role(&self, size: u64) -> Option<String> {
+        let fits = |&expected: &u64| {
+            expected != 0
+                && [1u64, 4 << 10, 64 << 10, 2 << 20]
+                    .iter()
+                    .any(|&page| expected.checked_next_multiple_of(page) == Some(size))
+        };
+        self.known.private_surfaces.iter().any(fits).then(|| PRIVATE_SURFACE.to_owned())
     }
-    facts.ranges = ranges.in_order;
-    Ok(facts)
-}
 
-/// The phase that had begun at `t`, ns of CLOCK_MONOTONIC.
-fn phase_at(phases: &[PhaseMark], t: u64) -> Option<Phase> {
-    phases.iter().rev().find(|mark| mark.start_ns <= t).map(|mark| mark.phase)
-}
+    /// Ends all mappings that overlap; a mapping that is cut counts as ended, since a user of it may meet the hole.
+    /// `same` is mapped again at once with the same bounds and needs no end.
+    fn unmap(&mut self, vm: u32, addr: u64, range: u64, event: BindEvent, same: Option<(u64, u64)>) {
+        let end = addr.saturating_add(range);
+        // Mappings do not overlap, so only the last one before `addr` can reach into it.
+        let first = self
+            .live
+            .range(..(vm, addr))
+            .next_back()
+            .filter(|((of, start), mapping)| *of == vm && start.saturating_add(mapping.size) > addr)
+            .map_or((vm, addr), |(key, _)| *key);
+        let ended: Vec<_> = self.live.range(first..(vm, end)).map(|(key, mapping)| (*key, *mapping)).collect();
+        for (key, mapping) in ended {
+            self.live.remove(&key);
+            if let Some(index) = mapping.history
+                && same != Some((key.1, mapping.size))
+            {
+                self.ranges.add_to(index, event);
+            }
+        }
+    }
 
-/// (file, VM, address, length).
-type Key = (u64, u32, u64, u64);
-
-/// Bind histories in order of first appearance.
-#[derive(Default)]
-struct Ranges {
-    in_order: Vec<RangeHistory>,
-    place: HashMap<Key, usize>,
-}
-
-impl Ranges {
-    fn push(&mut self, key: Key, event: BindEvent) {
-        let (_, vm, start, size) = key;
-        let place = *self.place.entry(key).or_insert_with(|| {
-            self.in_order.push(RangeHistory { vm, start, size, events: Vec::new() });
-            self.in_order.len() - 1
-        });
-        if let Some(range) = self.in_order.get_mut(place) {
-            range.events.push(event);
+    fn unmap_object(&mut self, vm: u32, bo: Option<u64>, event: BindEvent) {
+        let ended: Vec<_> = self
+            .live
+            .range((vm, 0)..=(vm, u64::MAX))
+            .filter(|(_, mapping)| bo.is_some() && mapping.bo == bo)
+            .map(|(key, mapping)| (*key, mapping.history))
+            .collect();
+        for (key, history) in ended {
+            self.live.remove(&key);
+            if let Some(index) = history {
+                self.ranges.add_to(index, event);
+            }
         }
     }
 }
+
+/// Events that no fact is made of, by their tag: a trace is mostly these, and need not be taken apart.
+const SKIPPED: [&[u8]; 7] = [
+    b"\"ev\":\"copy\"",
+    b"\"ev\":\"exec\"",
+    b"\"ev\":\"wait_end\"",
+    b"\"ev\":\"gem_create\"",
+    b"\"ev\":\"gem_close\"",
+    b"\"ev\":\"unmapped_access\"",
+    b"\"ev\":\"ioctl_failed\"",
+];
+
+impl LineSink for Parser<'_> {
+    fn line(&mut self, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
+        let head = line.get(..96).unwrap_or(line);
+        let tag = memchr::memmem::find(head, b"\"ev\":").and_then(|at| head.get(at..));
+        let whole = line.starts_with(b"{") && line.ends_with(b"}");
+        if whole && tag.is_some_and(|tag| SKIPPED.iter().any(|skipped| tag.starts_with(skipped))) {
+            return;
+        }
+        match serde_json::from_slice::<Record>(line) {
+            Ok(record) => self.event(record),
+            Err(_) => self.facts.not_understood += 1,
+        }
+    }
+
+    fn cut(&mut self) {
+        // The head of a long line does not parse and was counted by `line`.
+    }
+}
+
+/// So that a reader of facts need not name the trace's crate.
+pub type TraceSummary = Summary;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::repro::Phase;
 
-    fn trace(events: &[&str]) -> Vec<u8> {
-        let start = format!(
-            r#""ev":"start","version":{TRACE_VERSION},"device":"sim:a770","profile":"a770","executes_kernels":false,"faults":[]"#
-        );
-        let mut text = String::new();
-        for (i, event) in std::iter::once(start.as_str()).chain(events.iter().copied()).enumerate() {
-            text.push_str(&format!("{{\"seq\":{},\"t\":{},{event}}}\n", i + 1, (i + 1) * 10));
+    fn record(seq: u64, t: u64, event: Event) -> String {
+        serde_json::to_string(&Record { seq, t, event }).unwrap() + "\n"
+    }
+
+    fn bind(op: BindOp, addr: u64, range: u64, errno: i32) -> Event {
+        Event::Bind {
+            file: 1,
+            vm: 1,
+            op,
+            addr,
+            range,
+            bo: Some(7),
+            offset: 0,
+            cpu_addr: None,
+            flags: 0,
+            errno,
         }
-        text.into_bytes()
     }
 
-    const MARKS: [PhaseMark; 3] = [
-        PhaseMark { phase: Phase::SetUp, start_ns: 0 },
-        PhaseMark { phase: Phase::Copies, start_ns: 25 },
-        PhaseMark { phase: Phase::After, start_ns: 35 },
-    ];
+    fn hazard(n: u64, range_len: u64) -> Event {
+        let (queue, vm, payload_offset, history) = (1, 1, 0, Vec::new());
+        Event::Hazard { n, queue, vm, pointer: 0x1000, payload_offset, range_addr: 0x1000, range_len, history }
+    }
+
+    fn start(version: u32) -> Event {
+        let (device, profile) = ("A770".to_owned(), "a770".to_owned());
+        Event::Start { version, device, profile, executes_kernels: false, faults: Vec::new() }
+    }
+
+    fn events(facts: &SimFacts, index: usize) -> Vec<(bool, i32)> {
+        facts.ranges[index].events.iter().map(|e| (e.bind, e.errno)).collect()
+    }
 
     #[test]
-    fn histories_are_kept_by_range_with_their_phase() {
-        let bind = |op: &str, errno: i32| {
-            format!(
-                r#""ev":"bind","file":1,"vm":1,"op":"{op}","addr":4096,"range":8192,"offset":0,"flags":2,"errno":{errno}"#
-            )
-        };
-        let (map, unmap, refused) = (bind("map", 0), bind("unmap", 0), bind("map_userptr", 1));
-        let text = trace(&[&map, &unmap, &refused]);
-        let known = Known { phases: &MARKS, private_surface: None };
-        let facts = facts(&text, known).expect("a trace");
-        let event = |bind, errno, phase| BindEvent { bind, errno, phase: Some(phase) };
-        assert_eq!(facts.ranges.len(), 1);
+    fn histories_phases_hazards_and_the_summary() {
+        let marks = [
+            PhaseMark { phase: Phase::Before, start_ns: 100 },
+            PhaseMark { phase: Phase::Copies, start_ns: 200 },
+            PhaseMark { phase: Phase::After, start_ns: 300 },
+        ];
+        let trace = [
+            record(1, 1, start(TRACE_VERSION)),
+            record(2, 50, bind(BindOp::Map, 0x1000, 0x5900000, 0)),
+            record(3, 210, bind(BindOp::MapUserptr, 0x9000_0000, 0x1000, 1)),
+            record(4, 220, bind(BindOp::Unmap, 0x1000, 0x5900000, 0)),
+            record(5, 310, hazard(2, 0x5900000)),
+            record(6, 320, hazard(3, 0x5800000)),
+            record(7, 400, Event::Summary(Summary { hazards: 2, dispatches: 5, ..Summary::default() })),
+        ]
+        .concat();
+        let known = Known { phases: &marks, private_surfaces: &[22784 * 4096] };
+        let facts = facts(trace.as_bytes(), known).unwrap();
+        assert!(facts.complete);
+        assert_eq!(facts.summary.dispatches, 5);
+        assert_eq!(facts.not_understood, 0);
+        assert_eq!(events(&facts, 0), [(true, 0), (false, 0)]);
+        assert_eq!(facts.ranges[0].events[0].phase, None, "before the first mark");
+        assert_eq!(facts.ranges[0].events[1].phase, Some(Phase::Copies));
+        assert_eq!(events(&facts, 1), [(true, 1)]);
+        let roles: Vec<_> = facts.hazards.iter().map(|h| (h.n, h.role.as_deref(), h.phase)).collect();
         assert_eq!(
-            facts.ranges[0].events,
-            [event(true, 0, Phase::SetUp), event(false, 0, Phase::Copies), event(true, 1, Phase::After)]
+            roles,
+            [(2, Some(PRIVATE_SURFACE), Some(Phase::After)), (3, None, Some(Phase::After))]
         );
-        assert!(!facts.complete, "no summary: the trace is not whole");
     }
 
     #[test]
-    fn torn_last_line_is_counted_and_the_rest_kept() {
-        let mut text = trace(&[r#""ev":"open","file":1,"process":7"#]);
-        text.truncate(text.len() - 5);
-        let facts = facts(&text, Known::default()).expect("a trace");
-        assert_eq!((facts.not_understood, facts.complete), (1, false));
+    fn overlaps_end_what_they_cover() {
+        let trace = [
+            record(1, 1, bind(BindOp::Map, 0x10000, 0x4000, 0)),
+            record(2, 2, bind(BindOp::Map, 0x14000, 0x4000, 0)),
+            // Covers the end of the first and the start of the second.
+            record(3, 3, bind(BindOp::Unmap, 0x12000, 0x4000, 0)),
+            record(4, 4, bind(BindOp::Map, 0x14000, 0x4000, 0)),
+            // The same bounds again: no end between.
+            record(5, 5, bind(BindOp::Map, 0x14000, 0x4000, 0)),
+            record(6, 6, bind(BindOp::UnmapAll, 0, 0, 0)),
+        ]
+        .concat();
+        let facts = facts(trace.as_bytes(), Known::default()).unwrap();
+        assert_eq!(events(&facts, 0), [(true, 0), (false, 0)]);
+        assert_eq!(events(&facts, 1), [(true, 0), (false, 0), (true, 0), (true, 0), (false, 0)]);
     }
 
     #[test]
-    fn traces_that_prove_nothing_are_errors() {
-        assert_eq!(facts(b"", Known::default()), Err(TraceError::Empty));
-        assert_eq!(facts(b"\x00\xff\n{}\n", Known::default()), Err(TraceError::Empty));
-        let newer = r#"{"seq":1,"t":1,"ev":"start","version":99,"device":"x","profile":"x","executes_kernels":false,"faults":[]}"#;
-        assert_eq!(facts(newer.as_bytes(), Known::default()), Err(TraceError::TooNew { found: 99 }));
-        let headless = br#"{"seq":1,"t":1,"ev":"open","file":1,"process":7}"#;
-        assert_eq!(facts(headless, Known::default()), Err(TraceError::NoStart));
+    fn destroying_a_vm_ends_its_mappings_only() {
+        let mut other = bind(BindOp::Map, 0x10000, 0x4000, 0);
+        if let Event::Bind { vm, .. } = &mut other {
+            *vm = 2;
+        }
+        let trace = [
+            record(1, 1, bind(BindOp::Map, 0x10000, 0x4000, 0)),
+            record(2, 2, other),
+            record(3, 3, Event::VmDestroy { file: 1, vm: 1 }),
+        ]
+        .concat();
+        let facts = facts(trace.as_bytes(), Known::default()).unwrap();
+        assert_eq!(events(&facts, 0), [(true, 0), (false, 0)]);
+        assert_eq!(events(&facts, 1), [(true, 0)]);
+    }
+
+    #[test]
+    fn a_truncated_trace_is_incomplete_and_counted_so_far() {
+        let whole = [record(1, 1, start(1)), record(2, 2, hazard(1, 4096)), record(3, 3, hazard(2, 4096))].concat();
+        let cut = &whole.as_bytes()[..whole.len() - 20];
+        let facts = facts(cut, Known::default()).unwrap();
+        assert!(!facts.complete);
+        assert_eq!((facts.hazards.len(), facts.summary.hazards, facts.not_understood), (1, 1, 1));
+    }
+
+    #[test]
+    fn skipped_events_are_whole_lines() {
+        let copy = Event::Copy { queue: 1, vm: 1, command: "XY".to_owned(), bytes: 1, src: 2, dst: 3 };
+        let line = record(1, 1, copy);
+        let whole = facts(line.as_bytes(), Known::default()).unwrap();
+        assert_eq!(whole.not_understood, 0);
+        let cut = facts(&line.as_bytes()[..line.len() - 3], Known::default()).unwrap();
+        assert_eq!(cut.not_understood, 1);
+    }
+
+    #[test]
+    fn a_newer_trace_is_refused() {
+        let trace = record(1, 1, start(TRACE_VERSION + 1));
+        assert!(matches!(facts(trace.as_bytes(), Known::default()), Err(TraceError::TooNew { found }) if found == TRACE_VERSION + 1));
     }
 }

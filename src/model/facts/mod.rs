@@ -85,6 +85,9 @@ pub struct SimFacts {
     /// The last line (summary) was there: the trace is whole.
     pub complete: bool,
     pub not_understood: u64,
+    /// Facts not kept since a limit on memory was reached.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
