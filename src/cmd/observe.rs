@@ -1,30 +1,84 @@
 //! Hands a finished run's files to the observers.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use crate::driver;
+use crate::host::Device;
 use crate::judge::Account;
-use crate::model::arm::Arm;
-use crate::model::facts::{Facts, LoadedDriver, SimFacts};
-use crate::observe::{maps, sim};
+use crate::model::arm::{Arm, Observer};
+use crate::model::facts::{Facts, KernelLogFacts, LoadedDriver, NeoFacts, SimFacts, StraceFacts};
+use crate::observe::{kernel_log, maps, neo_log, sim, strace};
 use crate::run::RawRun;
+use crate::run::spec::Captured;
 
-/// Facts of a run, and which instruments of ours did not work.
-pub fn observe(_arm: &Arm, raw: &RawRun, hw_threads: Option<u64>) -> (Facts, Vec<String>) {
-    let mut broken = Vec::new();
-    let account = Account::read(&raw.result);
-    let result = account.given();
-    let surface = result
-        .zip(hw_threads)
-        .and_then(|(result, threads)| u64::from(result.kernel.private_mem_size).checked_mul(threads))
-        .filter(|bytes| *bytes > 0);
-    let known = sim::Known { phases: result.map_or(&[], |result| &result.phases), private_surface: surface };
-    let facts = Facts {
-        sim: raw.trace.as_deref().and_then(|path| keep(simulated(path, known), &mut broken)),
-        loaded: Some(loaded(raw)),
-        ..Facts::default()
+/// The observers of a matrix run. Libraries are hashed once, however many runs map them.
+#[derive(Debug, Default)]
+pub struct Observers {
+    /// (path, size, modification time in ns) → identity.
+    identities: Mutex<BTreeMap<(PathBuf, u64, i128), maps::Identity>>,
+}
+
+impl Observers {
+    /// Facts of a run, and which instruments of ours did not work.
+    pub fn observe(&self, arm: &Arm, raw: &RawRun, device: Option<&Device>) -> (Facts, Vec<String>) {
+        let mut broken = Vec::new();
+        let account = Account::read(&raw.result);
+        let result = account.given();
+        let threads = device.and_then(Device::profile).map(|profile| profile.hw_threads());
+        let surface = result
+            .zip(threads)
+            .and_then(|(result, threads)| u64::from(result.kernel.private_mem_size).checked_mul(threads));
+        let surfaces = [surface.unwrap_or(0)];
+        let known =
+            sim::Known { phases: result.map_or(&[], |result| &result.phases), private_surfaces: &surfaces };
+        let has = |observer| arm.observers.contains(&observer);
+        let facts = Facts {
+            neo: has(Observer::NeoLog).then(|| keep(driver_log(raw), &mut broken)).flatten(),
+            strace: raw.strace.as_deref().and_then(|path| keep(requests(path), &mut broken)),
+            sim: raw.trace.as_deref().and_then(|path| keep(simulated(path, known), &mut broken)),
+            loaded: Some(self.loaded(raw)),
+            kernel_log: raw.kernel_log.as_ref().map(|log| kernel(raw, log, device)),
+            runtime: None,
+        };
+        (facts, broken)
+    }
+
+    fn loaded(&self, raw: &RawRun) -> LoadedDriver {
+        let text: String = raw.maps.iter().map(|snapshot| snapshot.text.as_str()).collect();
+        maps::loaded(text.as_bytes(), &mut |path| self.identify(path))
+    }
+
+    fn identify(&self, path: &Path) -> maps::Identity {
+        let Ok(metadata) = path.metadata() else { return maps::Identity::default() };
+        let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let key = (path.to_owned(), metadata.len(), changed.map_or(-1, |time| time.as_nanos() as i128));
+        let mut known = self.identities.lock().unwrap_or_else(PoisonError::into_inner);
+        let identity = known.entry(key).or_insert_with(|| maps::Identity {
+            build_id: driver::inspect_elf(path).ok().and_then(|elf| elf.build_id),
+            sha256: driver::sha256_file(path).ok(),
+        });
+        identity.clone()
+    }
+}
+
+fn driver_log(raw: &RawRun) -> Result<NeoFacts, String> {
+    let read = |stream: &Captured| {
+        std::fs::read(&stream.path).map_err(|e| format!("{}: {e}", stream.path.display()))
     };
-    (facts, broken)
+    let (stdout, stderr) = (read(&raw.stdout)?, read(&raw.stderr)?);
+    let (out_marks, err_marks) = (raw.stdout.marks(), raw.stderr.marks());
+    Ok(neo_log::facts(
+        neo_log::Timed { bytes: &stdout, marks: &out_marks },
+        neo_log::Timed { bytes: &stderr, marks: &err_marks },
+    ))
+}
+
+fn requests(path: &Path) -> Result<StraceFacts, String> {
+    let log = std::fs::read(path).map_err(|e| format!("strace's output: {e}"))?;
+    Ok(strace::facts(&log))
 }
 
 fn simulated(path: &Path, known: sim::Known<'_>) -> Result<SimFacts, String> {
@@ -32,14 +86,18 @@ fn simulated(path: &Path, known: sim::Known<'_>) -> Result<SimFacts, String> {
     sim::facts(&trace, known).map_err(|e| e.to_string())
 }
 
-fn loaded(raw: &RawRun) -> LoadedDriver {
-    maps::loaded(raw.maps.iter().map(|snapshot| snapshot.text.as_str()), |path| {
-        let path = Path::new(path);
-        maps::Identity {
-            build_id: driver::inspect_elf(path).ok().and_then(|elf| elf.build_id),
-            sha256: driver::sha256_file(path).ok(),
-        }
-    })
+fn kernel(raw: &RawRun, log: &Result<Vec<u8>, String>, device: Option<&Device>) -> KernelLogFacts {
+    let started = raw.started.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    let alive = kernel_log::Alive {
+        monotonic: (raw.started_ns, raw.ended_ns),
+        wall: (started, started.saturating_add(raw.wall.as_nanos() as u64)),
+        utc_offset: 0,
+    };
+    let address = match device {
+        Some(Device::Real(node)) => Some(node.pci_address.as_str()),
+        Some(Device::Simulated(_)) | None => None,
+    };
+    kernel_log::facts(log.as_deref().map_err(String::as_str), alive, address)
 }
 
 fn keep<T>(result: Result<T, String>, broken: &mut Vec<String>) -> Option<T> {

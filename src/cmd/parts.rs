@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::build::cache::Cache;
 use crate::build::{Builder, BuiltVariant, Target, TreeCompiler};
 use crate::cmd::lab::{Launch, Parts};
+use crate::cmd::observe::Observers;
 use crate::driver::{DriverTree, LaunchSpec};
 use crate::frontend::level_zero::args::{self, LateModule};
 use crate::host::Device;
@@ -35,6 +36,7 @@ pub struct Stages {
     pub cache: PathBuf,
     /// This program: the reproducers are verbs of it.
     pub tool: PathBuf,
+    pub observers: Observers,
     /// Set by a signal: compilations stop.
     pub stop: Arc<AtomicBool>,
 }
@@ -153,8 +155,7 @@ impl Parts for Stages {
     }
 
     fn observe(&self, arm: &Arm, raw: &RawRun) -> (Facts, Vec<String>) {
-        let hw_threads = self.devices.get(&arm.device).and_then(Device::profile).map(|p| p.hw_threads());
-        crate::cmd::observe::observe(arm, raw, hw_threads)
+        self.observers.observe(arm, raw, self.devices.get(&arm.device))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::cli::run::RunArgs;
 use crate::cmd::Failure;
 use crate::cmd::drive::{Options, drive};
 use crate::cmd::lab::{DeviceChoice, RealLab};
+use crate::cmd::observe::Observers;
 use crate::cmd::parts::Stages;
 use crate::cmd::plan::{facts, load_matrix};
 use crate::cmd::source_file::SourceFiles;
@@ -64,7 +65,14 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         keep_work: args.keep_work,
     };
     let choices = devices.iter().map(|(name, device)| (name.clone(), choice(device, &args.faults))).collect();
-    let stages = Stages { drivers, devices, cache: data.join("builds"), tool: tool.clone(), stop };
+    let stages = Stages {
+        drivers,
+        devices,
+        cache: data.join("builds"),
+        tool: tool.clone(),
+        observers: Observers::default(),
+        stop,
+    };
     drive(&manifest, &planned.cells, &options, &header, |results| RealLab {
         parts: stages,
         devices: choices,

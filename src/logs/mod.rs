@@ -12,12 +12,7 @@ mod scan;
 pub mod strace;
 
 /// Adds one to a counter of a map with text keys, unless the map is full: then the loss is counted.
-fn count(
-    map: &mut std::collections::BTreeMap<String, u64>,
-    key: &[u8],
-    limit: usize,
-    dropped: &mut u64,
-) {
+fn count(map: &mut std::collections::BTreeMap<String, u64>, key: &[u8], limit: usize, dropped: &mut u64) {
     let key = text(key);
     if let Some(n) = map.get_mut(key.as_str()) {
         *n += 1;

@@ -149,7 +149,8 @@ impl Parser {
             return false;
         }
         let Some(backend) = c.until(b"]") else { return false };
-        let form = backend.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b':'));
+        let form =
+            backend.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b':'));
         if !form || !backend.contains(&b':') {
             return false;
         }
@@ -174,9 +175,9 @@ impl Parser {
 
     /// The five-digit build in "1.15.38308+1", "26.18.38308.1", "23.43.027642".
     fn build(&mut self, version: &[u8]) {
-        let parts = version.split(|b| !b.is_ascii_digit()).filter_map(|part| {
-            (part.len() >= 5).then(|| Cursor::new(part).u32()).flatten()
-        });
+        let parts = version
+            .split(|b| !b.is_ascii_digit())
+            .filter_map(|part| (part.len() >= 5).then(|| Cursor::new(part).u32()).flatten());
         for build in parts.filter(|build| (10_000..100_000).contains(build)).take(1) {
             if self.facts.driver_builds.len() < MAX_KEPT {
                 self.facts.driver_builds.insert(build);

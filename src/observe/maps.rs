@@ -92,7 +92,8 @@ garbage\n\xff\xfe";
             Identity { build_id: Some("b1".to_owned()), sha256: None }
         });
         assert_eq!(asked, [Path::new("/opt/drv a/libze_intel_gpu.so.1.15.1")]);
-        let paths: Vec<_> = loaded.libraries.iter().map(|l| (l.path.as_str(), l.build_id.as_deref())).collect();
+        let paths: Vec<_> =
+            loaded.libraries.iter().map(|l| (l.path.as_str(), l.build_id.as_deref())).collect();
         assert_eq!(
             paths,
             [

@@ -20,7 +20,8 @@ pub struct Timed<'a> {
 
 /// Facts of a run's two streams.
 pub fn facts(stdout: Timed, stderr: Timed) -> NeoFacts {
-    let order = if covered(stdout) && covered(stderr) { StreamOrder::Arrival } else { StreamOrder::PhaseOnly };
+    let order =
+        if covered(stdout) && covered(stderr) { StreamOrder::Arrival } else { StreamOrder::PhaseOnly };
     let mut parser = Parser::default();
     let mut out = Lines::new(stdout);
     let mut err = Lines::new(stderr);
@@ -34,8 +35,7 @@ pub fn facts(stdout: Timed, stderr: Timed) -> NeoFacts {
                 StreamOrder::PhaseOnly => a.phase <= b.phase,
             },
         };
-        let (lines, stream) =
-            if from_out { (&mut out, Stream::Stdout) } else { (&mut err, Stream::Stderr) };
+        let (lines, stream) = if from_out { (&mut out, Stream::Stdout) } else { (&mut err, Stream::Stderr) };
         if let Some(line) = lines.next() {
             match line.text.get(..MAX_LINE) {
                 Some(head) if line.text.len() > MAX_LINE => {
@@ -124,7 +124,11 @@ impl<'a> Lines<'a> {
         {
             self.phase = self.phase.max(Some(phase));
         }
-        Some(Line { text: text.strip_suffix(b"\r").unwrap_or(text), arrival: self.arrival, phase: self.phase })
+        Some(Line {
+            text: text.strip_suffix(b"\r").unwrap_or(text),
+            arrival: self.arrival,
+            phase: self.phase,
+        })
     }
 }
 
@@ -196,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_fault_printed_on_both_streams_is_one() {
-        let line = b"Segmentation fault from GPU at 0xff00fffffff10000, ctx_id: 4 (CCS) type: 0 (NotPresent), \
+        let line =
+            b"Segmentation fault from GPU at 0xff00fffffff10000, ctx_id: 4 (CCS) type: 0 (NotPresent), \
                      level: 0 (PTE), access: 0 (Read), banned: 1, aborting.\n";
         let facts = facts(Timed { bytes: line, marks: &[] }, Timed { bytes: line, marks: &[] });
         assert_eq!(facts.gpu_faults.len(), 1);

@@ -172,7 +172,8 @@ impl<'a> Parser<'a> {
             .next_back()
             .filter(|((of, start), mapping)| *of == vm && start.saturating_add(mapping.size) > addr)
             .map_or((vm, addr), |(key, _)| *key);
-        let ended: Vec<_> = self.live.range(first..(vm, end)).map(|(key, mapping)| (*key, *mapping)).collect();
+        let ended: Vec<_> =
+            self.live.range(first..(vm, end)).map(|(key, mapping)| (*key, *mapping)).collect();
         for (key, mapping) in ended {
             self.live.remove(&key);
             if let Some(index) = mapping.history
@@ -261,7 +262,16 @@ mod tests {
 
     fn hazard(n: u64, range_len: u64) -> Event {
         let (queue, vm, payload_offset, history) = (1, 1, 0, Vec::new());
-        Event::Hazard { n, queue, vm, pointer: 0x1000, payload_offset, range_addr: 0x1000, range_len, history }
+        Event::Hazard {
+            n,
+            queue,
+            vm,
+            pointer: 0x1000,
+            payload_offset,
+            range_addr: 0x1000,
+            range_len,
+            history,
+        }
     }
 
     fn start(version: u32) -> Event {
@@ -300,10 +310,7 @@ mod tests {
         assert_eq!(facts.ranges[0].events[1].phase, Some(Phase::Copies));
         assert_eq!(events(&facts, 1), [(true, 1)]);
         let roles: Vec<_> = facts.hazards.iter().map(|h| (h.n, h.role.as_deref(), h.phase)).collect();
-        assert_eq!(
-            roles,
-            [(2, Some(PRIVATE_SURFACE), Some(Phase::After)), (3, None, Some(Phase::After))]
-        );
+        assert_eq!(roles, [(2, Some(PRIVATE_SURFACE), Some(Phase::After)), (3, None, Some(Phase::After))]);
     }
 
     #[test]
@@ -343,7 +350,8 @@ mod tests {
 
     #[test]
     fn a_truncated_trace_is_incomplete_and_counted_so_far() {
-        let whole = [record(1, 1, start(1)), record(2, 2, hazard(1, 4096)), record(3, 3, hazard(2, 4096))].concat();
+        let whole =
+            [record(1, 1, start(1)), record(2, 2, hazard(1, 4096)), record(3, 3, hazard(2, 4096))].concat();
         let cut = &whole.as_bytes()[..whole.len() - 20];
         let facts = facts(cut, Known::default()).unwrap();
         assert!(!facts.complete);
@@ -363,6 +371,8 @@ mod tests {
     #[test]
     fn a_newer_trace_is_refused() {
         let trace = record(1, 1, start(TRACE_VERSION + 1));
-        assert!(matches!(facts(trace.as_bytes(), Known::default()), Err(TraceError::TooNew { found }) if found == TRACE_VERSION + 1));
+        assert!(
+            matches!(facts(trace.as_bytes(), Known::default()), Err(TraceError::TooNew { found }) if found == TRACE_VERSION + 1)
+        );
     }
 }

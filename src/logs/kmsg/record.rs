@@ -53,7 +53,11 @@ pub(super) fn split(body: &[u8]) -> Option<Record<'_>> {
     }
     c.maybe(b"GUC: ");
     c.maybe(b"*ERROR* ");
-    Some(Record { device, message: c.rest(), head_only: device.is_some() && c.rest().trim_ascii().is_empty() })
+    Some(Record {
+        device,
+        message: c.rest(),
+        head_only: device.is_some() && c.rest().trim_ascii().is_empty(),
+    })
 }
 
 /// `dddd:bb:dd.f`, hexadecimal.

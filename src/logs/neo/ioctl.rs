@@ -89,7 +89,9 @@ pub(super) fn time_row<'a>(line: &'a [u8]) -> Option<(&'a [u8], KmdTime)> {
 pub(super) enum Object {
     /// The announcement; the result is a message of its own.
     Performing,
-    Created { ok: bool },
+    Created {
+        ok: bool,
+    },
     Userptr,
     Imported,
     Closed,

@@ -12,9 +12,7 @@ pub(crate) mod ranges;
 mod search;
 mod xe;
 
-use crate::model::facts::{
-    BindEvent, CallCount, KmdTime, NeoFacts, Outcomes, RangeRole, ThreadMemoryKind,
-};
+use crate::model::facts::{BindEvent, CallCount, KmdTime, NeoFacts, Outcomes, RangeRole, ThreadMemoryKind};
 use crate::model::repro::Phase;
 
 use super::lines::{self, LineSink};
@@ -211,11 +209,9 @@ impl Parser {
                 Some(None) => bump(&mut facts.other_known),
                 None => Seen::Torn,
             },
-            b'c' if c.maybe(b"computeUnits for each thread: ") => {
-                whole(c.u64(), |n| {
-                    facts.compute_units.get_or_insert(n);
-                })
-            }
+            b'c' if c.maybe(b"computeUnits for each thread: ") => whole(c.u64(), |n| {
+                facts.compute_units.get_or_insert(n);
+            }),
             b'c' if c.maybe(b"createDrmContext VM=0x") => whole(c.hex(), |_| facts.xe.contexts += 1),
             b'g' if c.maybe(b"global memory size: ") => whole(c.u64(), |n| {
                 facts.global_memory.get_or_insert(n);
@@ -339,8 +335,7 @@ impl Parser {
             facts.tiles.insert(tile);
         }
         if line.errno != 0 {
-            let failures =
-                if line.bind { &mut facts.bind_failures } else { &mut facts.unbind_failures };
+            let failures = if line.bind { &mut facts.bind_failures } else { &mut facts.unbind_failures };
             *failures.entry(line.errno).or_default() += 1;
         }
         let event = BindEvent { bind: line.bind, errno: line.errno, phase };

@@ -73,7 +73,9 @@ impl Anchors {
         // "unbind" holds "bind": step back over "un", unless that part has been dealt with.
         let un = at.checked_sub(2).filter(|&start| start >= from);
         match un {
-            Some(start) if line.get(start..).is_some_and(|rest| rest.starts_with(b"unbind BO-")) => Some(start),
+            Some(start) if line.get(start..).is_some_and(|rest| rest.starts_with(b"unbind BO-")) => {
+                Some(start)
+            }
             _ => Some(at),
         }
     }

@@ -132,9 +132,13 @@ pub(super) fn effect(operation: &[u8]) -> Option<bool> {
 /// A line that starts with `->`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallLine {
-    Userptr { ok: bool },
+    Userptr {
+        ok: bool,
+    },
     /// `None` = older form without the value.
-    ResetStats { value: Option<u64> },
+    ResetStats {
+        value: Option<u64>,
+    },
     Other,
 }
 

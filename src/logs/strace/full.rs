@@ -12,12 +12,24 @@ pub(super) struct Outcome<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    Ioctl { request: &'a [u8], outcome: Outcome<'a> },
-    IoctlStart { request: &'a [u8] },
-    Other { name: &'a [u8], outcome: Outcome<'a> },
-    OtherStart { name: &'a [u8] },
+    Ioctl {
+        request: &'a [u8],
+        outcome: Outcome<'a>,
+    },
+    IoctlStart {
+        request: &'a [u8],
+    },
+    Other {
+        name: &'a [u8],
+        outcome: Outcome<'a>,
+    },
+    OtherStart {
+        name: &'a [u8],
+    },
     /// The second half of the task's call.
-    Resumed { outcome: Outcome<'a> },
+    Resumed {
+        outcome: Outcome<'a>,
+    },
     Signal(&'a [u8]),
     /// "exited with 0", "killed by SIGABRT".
     End(&'a [u8]),

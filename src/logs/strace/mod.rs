@@ -182,13 +182,15 @@ impl Parser {
     pub fn finish(mut self) -> StraceFacts {
         let context = self.context();
         let first = self.first_failed.take();
-        self.facts.first_failed = first.map(|(request, error)| format!("{} {error}", settle(&request, context).0));
+        self.facts.first_failed =
+            first.map(|(request, error)| format!("{} {error}", settle(&request, context).0));
         let mut requests: Vec<_> = std::mem::take(&mut self.requests).into_iter().collect();
         requests.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (request, counts) in requests {
             let (name, printed) = settle(&request, context);
             if let Some(printed) = printed {
-                *self.facts.relabelled.entry(format!("{name} printed as {printed}")).or_default() += counts.calls;
+                *self.facts.relabelled.entry(format!("{name} printed as {printed}")).or_default() +=
+                    counts.calls;
             }
             if !counts.injected.is_empty() {
                 add(self.facts.injected_errors.entry(name.clone()).or_default(), counts.injected);

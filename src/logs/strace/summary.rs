@@ -84,8 +84,7 @@ fn by_place<'a>(columns: &Columns, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
 
 /// Cells by counting words, for rows that outgrew fixed widths: complete, or without errors.
 fn by_count<'a>(columns: &Columns, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
-    let mut cells: Vec<&[u8]> =
-        line.split(|&b| b == b' ').filter(|word| !word.is_empty()).take(33).collect();
+    let mut cells: Vec<&[u8]> = line.split(|&b| b == b' ').filter(|word| !word.is_empty()).take(33).collect();
     if cells.len() + 1 == columns.0.len() {
         let errors = columns.0.iter().position(|(name, ..)| name == "errors")?;
         cells.insert(errors, b"");
