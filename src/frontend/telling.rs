@@ -2,13 +2,17 @@
 //! ends.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::sys;
 use crate::model::repro::{
-    Copies, KernelProperties, PHASE_MARKER, Phase, PhaseMark, REPRO_RESULT_VERSION, RESULT_FD_ENV,
-    ReproError, ReproResult,
+    Copies, HANDSHAKE_PHASE, HANDSHAKE_TIMEOUT, KernelProperties, PHASE_MARKER, Phase, PhaseMark,
+    REPRO_RESULT_VERSION, RESULT_FD_ENV, ReproError, ReproResult,
 };
 
 /// The result so far. Clones share it: the signal thread writes what the main thread has found.
@@ -82,6 +86,23 @@ impl Telling {
         let _ = std::io::stdout().lock().write_all(line.as_bytes());
         let _ = std::io::stdout().lock().flush();
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        if name(phase) == HANDSHAKE_PHASE {
+            self.await_harness();
+        }
+    }
+
+    /// See [`HANDSHAKE_PHASE`]. Where nobody answers, the run goes on and is simply less well proved.
+    fn await_harness(&self) {
+        let mut state = self.lock();
+        let Some(to) = state.to.as_mut() else { return };
+        if !to.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()) {
+            return;
+        }
+        let timeout = PollTimeout::try_from(HANDSHAKE_TIMEOUT).unwrap_or(PollTimeout::ZERO);
+        let ready = poll(&mut [PollFd::new(to.as_fd(), PollFlags::POLLIN)], timeout);
+        if ready.is_ok_and(|n| n > 0) {
+            let _ = to.read(&mut [0u8; 1]);
+        }
     }
 
     /// A line for people, on stdout.

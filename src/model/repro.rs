@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// Environment variable with the number of the inherited descriptor for [`ReproResult`].
 pub const RESULT_FD_ENV: &str = "REPRO_MATRIX_RESULT_FD";
+/// After the marker of this phase (the driver is loaded, nothing was run) a reproducer whose result descriptor is a socket
+/// waits there for one byte, at most [`HANDSHAKE_TIMEOUT`]: until then the harness reads which driver it has mapped.
+pub const HANDSHAKE_PHASE: &str = "before";
+pub const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Version of [`ReproResult`].
 pub const REPRO_RESULT_VERSION: u32 = 1;
 /// A marker line is this, then a [`Phase`] name; it is written to stdout *and* stderr and flushed, so that each

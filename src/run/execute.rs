@@ -11,6 +11,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::model::verdict::RunEnd;
 
 use super::cancel::Cancel;
+use crate::model::repro::HANDSHAKE_PHASE;
+
 use super::maps::{self, NoMaps};
 use super::spawn::{Spawned, spawn};
 use super::spec::{Leftover, MapsSnapshot, RawRun, ResultBytes, RunSpec, Usage};
@@ -221,6 +223,9 @@ impl Watch<'_> {
                 self.phases.push(phase.clone());
                 if phase != "set_up" {
                     self.take_maps(&phase);
+                }
+                if phase == HANDSHAKE_PHASE {
+                    self.run.result.let_go_on();
                 }
             }
         }

@@ -42,7 +42,7 @@ pub fn spawn(spec: &RunSpec) -> Result<Spawned, SpawnError> {
     })?;
     let (out_r, out_w) = pipe()?;
     let (err_r, err_w) = pipe()?;
-    let (res_r, res_w) = pipe()?;
+    let (res_r, res_w) = socket_pair()?;
     let stdout = Capture::new(out_r, spec.io.join("stdout")).map_err(during("creating the stdout file"))?;
     let stderr = Capture::new(err_r, spec.io.join("stderr")).map_err(during("creating the stderr file"))?;
     let result =
@@ -83,6 +83,14 @@ pub fn spawn(spec: &RunSpec) -> Result<Spawned, SpawnError> {
     // `child` is never waited for through std: sys::reap takes its resource usage too.
     drop(child);
     Ok(Spawned { pid, pidfd, stdout, stderr, result })
+}
+
+/// For the result: a socket, because the harness answers a marker with one byte when it has looked at the client.
+fn socket_pair() -> Result<(OwnedFd, OwnedFd), SpawnError> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)
+        .map_err(io::Error::from)
+        .map_err(during("socketpair"))
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), SpawnError> {
