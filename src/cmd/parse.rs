@@ -32,10 +32,8 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
             print(args, &sink.finish())
         }
         LogFormat::Kmsg => {
-            let monotonic = (args.from.is_some() || args.until.is_some()).then(|| Span {
-                from: args.from.unwrap_or(0),
-                until: args.until.unwrap_or(u64::MAX),
-            });
+            let monotonic = (args.from.is_some() || args.until.is_some())
+                .then(|| Span { from: args.from.unwrap_or(0), until: args.until.unwrap_or(u64::MAX) });
             let options = kmsg::Options { monotonic, device: args.device.clone(), ..Default::default() };
             let mut sink = kmsg::Parser::new(options);
             read(args, &mut sink)?;
@@ -73,8 +71,9 @@ fn read(args: &ParseArgs, sink: &mut impl LineSink) -> Result<(), Failure> {
     let name = args.file.display();
     let source = input::open(&args.file)
         .map_err(|error| Failure::new(Exit::Usage, format_args!("cannot read {name}: {error}")))?;
-    input::feed(source, sink)
-        .map_err(|error| Failure::new(Exit::IncompatibleRecording, format_args!("{name} is damaged: {error}")))
+    input::feed(source, sink).map_err(|error| {
+        Failure::new(Exit::IncompatibleRecording, format_args!("{name} is damaged: {error}"))
+    })
 }
 
 fn print(args: &ParseArgs, facts: &impl Serialize) -> Result<Exit, Failure> {
