@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use xe_sim::trace::{BindOp, Event, Record, Summary, TRACE_VERSION};
+use xe_sim::trace::{BindOp, Event, PointerRole, Record, TRACE_VERSION};
 
 use crate::logs::lines::{self, LineSink};
 use crate::logs::neo::ranges::Histories;
@@ -15,13 +15,18 @@ use super::phase_at;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     pub phases: &'a [PhaseMark],
-    /// Sizes in bytes of the private surfaces to expect: private memory per hardware thread × compute units. Zeros
-    /// match nothing.
+    /// Sizes in bytes of the private surfaces to expect (private memory per hardware thread × compute units), to name
+    /// the ranges in hazards. Zeros match nothing.
     pub private_surfaces: &'a [u64],
 }
 
-#[derive(Debug, thiserror::Error)]
+/// A trace that this build cannot read, or that proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
+    #[error("the trace is empty: the simulated device never started")]
+    Empty,
+    #[error("the trace does not begin with a start record")]
+    NoStart,
     #[error("the trace has version {found}, this build reads up to {TRACE_VERSION}")]
     TooNew { found: u32 },
 }
@@ -33,7 +38,7 @@ const MAX_KEPT: usize = 1 << 20;
 /// Facts of a trace.
 ///
 /// # Errors
-/// A trace of a newer version than this build reads. Lines that cannot be read are counted, and a trace without its
+/// A trace without its start, or of a newer version than this build reads. Lines that cannot be read are counted, and a trace without its
 /// last line (summary) is marked incomplete, its dispatches and hazards counted as far as it goes.
 pub fn facts(trace: &[u8], known: Known) -> Result<SimFacts, TraceError> {
     let mut parser = Parser::new(known);
@@ -46,10 +51,14 @@ pub struct Parser<'a> {
     known: Known<'a>,
     facts: SimFacts,
     ranges: Histories,
-    /// What is mapped now, in 48-bit addresses: (VM, start) → the mapping. No two overlap.
-    live: BTreeMap<(u32, u64), Mapping>,
-    too_new: Option<u32>,
+    /// What is mapped now: the mappings of each VM, which do not overlap.
+    live: BTreeMap<(Space, u64), Mapping>,
+    started: bool,
+    error: Option<TraceError>,
 }
+
+/// Numbers of VMs are given by the device file: (file, VM).
+type Space = (u64, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
@@ -66,15 +75,19 @@ impl<'a> Parser<'a> {
             facts: SimFacts::default(),
             ranges: Histories::default(),
             live: BTreeMap::new(),
-            too_new: None,
+            started: false,
+            error: None,
         }
     }
 
     /// # Errors
     /// See [`facts`].
     pub fn finish(mut self) -> Result<SimFacts, TraceError> {
-        if let Some(found) = self.too_new {
-            return Err(TraceError::TooNew { found });
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        if !self.started {
+            return Err(TraceError::Empty);
         }
         self.facts.dropped += self.ranges.dropped;
         self.facts.ranges = self.ranges.into_list();
@@ -83,38 +96,43 @@ impl<'a> Parser<'a> {
 
     fn event(&mut self, record: Record) {
         let phase = phase_at(self.known.phases, record.t);
+        if !self.started && !matches!(record.event, Event::Start { .. }) {
+            self.error.get_or_insert(TraceError::NoStart);
+        }
         match record.event {
             Event::Start { version, device, executes_kernels, .. } => {
                 if version > TRACE_VERSION {
-                    self.too_new = Some(version);
+                    self.error.get_or_insert(TraceError::TooNew { found: version });
                 }
+                self.started = true;
                 self.facts.device = device;
                 self.facts.executes_kernels = executes_kernels;
             }
-            Event::Bind { vm, op, addr, range, bo, errno, .. } => {
+            Event::Bind { file, vm, op, addr, range, bo, errno, .. } => {
                 let event = |bind| BindEvent { bind, errno, phase };
+                let space = (file, vm);
                 match op {
                     BindOp::Map | BindOp::MapUserptr | BindOp::MapNull if errno != 0 => {
-                        self.ranges.add(vm, addr, range, event(true));
+                        self.ranges.add(space, addr, range, event(true));
                     }
                     BindOp::Map | BindOp::MapUserptr | BindOp::MapNull => {
                         // A map replaces what it covers.
-                        self.unmap(vm, addr, range, event(false), Some((addr, range)));
-                        let history = self.ranges.add(vm, addr, range, event(true));
+                        self.unmap(space, addr, range, event(false), Some((addr, range)));
+                        let history = self.ranges.add(space, addr, range, event(true));
                         if self.live.len() < MAX_KEPT {
-                            self.live.insert((vm, addr), Mapping { size: range, bo, history });
+                            self.live.insert((space, addr), Mapping { size: range, bo, history });
                         } else {
                             self.facts.dropped += 1;
                         }
                     }
-                    BindOp::Unmap if errno != 0 => _ = self.ranges.add(vm, addr, range, event(false)),
-                    BindOp::Unmap => self.unmap(vm, addr, range, event(false), None),
-                    BindOp::UnmapAll if errno == 0 => self.unmap_object(vm, bo, event(false)),
+                    BindOp::Unmap if errno != 0 => _ = self.ranges.add(space, addr, range, event(false)),
+                    BindOp::Unmap => self.unmap(space, addr, range, event(false), None),
+                    BindOp::UnmapAll if errno == 0 => self.unmap_object(space, bo, event(false)),
                     BindOp::UnmapAll | BindOp::Prefetch => {}
                 }
             }
-            Event::VmDestroy { vm, .. } => {
-                self.unmap(vm, 0, u64::MAX, BindEvent { bind: false, errno: 0, phase }, None);
+            Event::VmDestroy { file, vm } => {
+                self.unmap((file, vm), 0, u64::MAX, BindEvent { bind: false, errno: 0, phase }, None);
             }
             Event::Dispatch { n, kernel, groups, pointers, .. } => {
                 if self.facts.dispatches.len() >= MAX_KEPT {
@@ -130,11 +148,11 @@ impl<'a> Parser<'a> {
                     self.facts.summary.dispatches += 1;
                 }
             }
-            Event::Hazard { n, vm, pointer, range_addr, range_len, .. } => {
+            Event::Hazard { n, vm, pointer, role, range_addr, range_len, .. } => {
                 if self.facts.hazards.len() >= MAX_KEPT {
                     self.facts.dropped += 1;
                 } else {
-                    let role = self.role(range_len);
+                    let role = self.role(role, range_len);
                     let hazard = HazardFact { n, phase, vm, pointer, range_addr, range_len, role };
                     self.facts.hazards.push(hazard);
                 }
@@ -151,7 +169,13 @@ impl<'a> Parser<'a> {
     }
 
     /// The driver rounds an allocation up to a page: 4 KiB, 64 KiB in device memory, 2 MiB for large ones.
-    fn role(&self, size: u64) -> Option<String> {
+    fn role(&self, pointer: PointerRole, size: u64) -> Option<String> {
+        match pointer {
+            PointerRole::Payload => {}
+            PointerRole::Kernel => return Some("kernel".to_owned()),
+            PointerRole::ScratchState => return Some("scratch surface state".to_owned()),
+            PointerRole::Scratch => return Some("scratch".to_owned()),
+        }
         let fits = |&expected: &u64| {
             expected != 0
                 && [1u64, 4 << 10, 64 << 10, 2 << 20]
@@ -163,17 +187,17 @@ impl<'a> Parser<'a> {
 
     /// Ends all mappings that overlap; a mapping that is cut counts as ended, since a user of it may meet the hole.
     /// `same` is mapped again at once with the same bounds and needs no end.
-    fn unmap(&mut self, vm: u32, addr: u64, range: u64, event: BindEvent, same: Option<(u64, u64)>) {
+    fn unmap(&mut self, space: Space, addr: u64, range: u64, event: BindEvent, same: Option<(u64, u64)>) {
         let end = addr.saturating_add(range);
         // Mappings do not overlap, so only the last one before `addr` can reach into it.
         let first = self
             .live
-            .range(..(vm, addr))
+            .range(..(space, addr))
             .next_back()
-            .filter(|((of, start), mapping)| *of == vm && start.saturating_add(mapping.size) > addr)
-            .map_or((vm, addr), |(key, _)| *key);
+            .filter(|((of, start), mapping)| *of == space && start.saturating_add(mapping.size) > addr)
+            .map_or((space, addr), |(key, _)| *key);
         let ended: Vec<_> =
-            self.live.range(first..(vm, end)).map(|(key, mapping)| (*key, *mapping)).collect();
+            self.live.range(first..(space, end)).map(|(key, mapping)| (*key, *mapping)).collect();
         for (key, mapping) in ended {
             self.live.remove(&key);
             if let Some(index) = mapping.history
@@ -184,10 +208,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unmap_object(&mut self, vm: u32, bo: Option<u64>, event: BindEvent) {
+    fn unmap_object(&mut self, space: Space, bo: Option<u64>, event: BindEvent) {
         let ended: Vec<_> = self
             .live
-            .range((vm, 0)..=(vm, u64::MAX))
+            .range((space, 0)..=(space, u64::MAX))
             .filter(|(_, mapping)| bo.is_some() && mapping.bo == bo)
             .map(|(key, mapping)| (*key, mapping.history))
             .collect();
@@ -233,11 +257,10 @@ impl LineSink for Parser<'_> {
     }
 }
 
-/// So that a reader of facts need not name the trace's crate.
-pub type TraceSummary = Summary;
-
 #[cfg(test)]
 mod tests {
+    use xe_sim::trace::Summary;
+
     use super::*;
     use crate::model::repro::Phase;
 
@@ -261,16 +284,17 @@ mod tests {
     }
 
     fn hazard(n: u64, range_len: u64) -> Event {
-        let (queue, vm, payload_offset, history) = (1, 1, 0, Vec::new());
         Event::Hazard {
             n,
-            queue,
-            vm,
+            file: 1,
+            queue: 1,
+            vm: 1,
             pointer: 0x1000,
-            payload_offset,
+            payload_offset: 0,
+            role: PointerRole::Payload,
             range_addr: 0x1000,
             range_len,
-            history,
+            history: Vec::new(),
         }
     }
 
@@ -316,6 +340,7 @@ mod tests {
     #[test]
     fn overlaps_end_what_they_cover() {
         let trace = [
+            record(0, 0, start(TRACE_VERSION)),
             record(1, 1, bind(BindOp::Map, 0x10000, 0x4000, 0)),
             record(2, 2, bind(BindOp::Map, 0x14000, 0x4000, 0)),
             // Covers the end of the first and the start of the second.
@@ -338,6 +363,7 @@ mod tests {
             *vm = 2;
         }
         let trace = [
+            record(0, 0, start(TRACE_VERSION)),
             record(1, 1, bind(BindOp::Map, 0x10000, 0x4000, 0)),
             record(2, 2, other),
             record(3, 3, Event::VmDestroy { file: 1, vm: 1 }),
@@ -360,19 +386,44 @@ mod tests {
 
     #[test]
     fn skipped_events_are_whole_lines() {
-        let copy = Event::Copy { queue: 1, vm: 1, command: "XY".to_owned(), bytes: 1, src: 2, dst: 3 };
-        let line = record(1, 1, copy);
-        let whole = facts(line.as_bytes(), Known::default()).unwrap();
+        let copy =
+            Event::Copy { file: 1, queue: 1, vm: 1, command: "XY".to_owned(), bytes: 1, src: 2, dst: 3 };
+        let trace = record(1, 1, start(1)) + &record(2, 2, copy);
+        let whole = facts(trace.as_bytes(), Known::default()).unwrap();
         assert_eq!(whole.not_understood, 0);
-        let cut = facts(&line.as_bytes()[..line.len() - 3], Known::default()).unwrap();
+        let cut = facts(&trace.as_bytes()[..trace.len() - 3], Known::default()).unwrap();
         assert_eq!(cut.not_understood, 1);
     }
 
     #[test]
-    fn a_newer_trace_is_refused() {
-        let trace = record(1, 1, start(TRACE_VERSION + 1));
-        assert!(
-            matches!(facts(trace.as_bytes(), Known::default()), Err(TraceError::TooNew { found }) if found == TRACE_VERSION + 1)
+    fn traces_that_prove_nothing_are_errors() {
+        let of = |trace: &str| facts(trace.as_bytes(), Known::default()).unwrap_err();
+        assert_eq!(of(""), TraceError::Empty);
+        assert_eq!(of("\0\n{}\n"), TraceError::Empty);
+        assert_eq!(
+            of(&record(1, 1, start(TRACE_VERSION + 1))),
+            TraceError::TooNew { found: TRACE_VERSION + 1 }
         );
+        let open = record(1, 1, Event::Open { file: 1, process: 7 });
+        assert_eq!(of(&open), TraceError::NoStart);
+        assert_eq!(of(&(open + &record(2, 2, start(1)))), TraceError::NoStart);
+    }
+
+    #[test]
+    fn vms_of_two_files_are_two() {
+        let mut other = bind(BindOp::Map, 0x10000, 0x4000, 0);
+        if let Event::Bind { file, .. } = &mut other {
+            *file = 2;
+        }
+        let trace = [
+            record(1, 1, start(1)),
+            record(2, 2, bind(BindOp::Map, 0x10000, 0x4000, 0)),
+            record(3, 3, other),
+            record(4, 4, bind(BindOp::Unmap, 0x10000, 0x4000, 0)),
+        ]
+        .concat();
+        let facts = facts(trace.as_bytes(), Known::default()).unwrap();
+        assert_eq!(events(&facts, 0), [(true, 0), (false, 0)]);
+        assert_eq!(events(&facts, 1), [(true, 0)]);
     }
 }

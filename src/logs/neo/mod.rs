@@ -339,7 +339,7 @@ impl Parser {
             *failures.entry(line.errno).or_default() += 1;
         }
         let event = BindEvent { bind: line.bind, errno: line.errno, phase };
-        self.ranges.add(line.vm, line.start, line.size, event);
+        self.ranges.add((0, line.vm), line.start, line.size, event);
     }
 
     fn add_vm_line(&mut self, line: xe::VmLine, phase: Option<Phase>) {
@@ -357,7 +357,7 @@ impl Parser {
                 None => outcome.not_said += 1,
             }
             if let (true, Some(errno), Some(bind)) = (line.binds, line.errno, xe::effect(name)) {
-                self.xe_ranges.add(line.vm, line.start, line.size, BindEvent { bind, errno, phase });
+                self.xe_ranges.add((0, line.vm), line.start, line.size, BindEvent { bind, errno, phase });
             }
         }
     }
