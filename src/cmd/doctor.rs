@@ -8,19 +8,21 @@ use crate::cmd::Failure;
 use crate::driver::{DEFAULT, DriverError, DriverStore, DriverTree, find_in_path, host_glibc};
 use crate::exit::Exit;
 use crate::host::checks::{self, Check, State};
-use crate::host::{self, environment};
+use crate::host::environment;
 
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let store = DriverStore::open().map_err(super::drivers::failure)?;
     let tree = store.resolve(DEFAULT);
     let machine = environment();
-    let simulated = host::simulation_possible();
+    let support = xe_sim::trap::probe_host();
+    let [seccomp, child_memory, kcmp] = checks::simulation(&support);
+    let simulated = support.usable();
     let card = checks::usable_card(&machine.devices);
     let rows = vec![
         checks::card(&machine.devices),
-        checks::seccomp(),
-        checks::child_memory(),
-        checks::kcmp(),
+        seccomp,
+        child_memory,
+        kcmp,
         driver_row(&tree),
         glibc_row(&tree),
         ocloc_row(&tree),

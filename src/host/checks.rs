@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::Serialize;
+use xe_sim::trap::HostSupport;
 
 use super::{Environment, RenderNode, probe};
 use crate::driver;
@@ -81,42 +82,37 @@ pub fn card(devices: &[RenderNode]) -> Check {
     }
 }
 
-pub fn seccomp() -> Check {
-    Check::of(
-        "seccomp notify",
-        probe::seccomp_user_notification(),
-        "user notification, Linux 5.14 or newer",
-        State::Missing,
-        "the simulated device's system calls",
-        "a kernel ≥ 5.14; in a container: --security-opt seccomp=unconfined",
-    )
-}
-
-pub fn child_memory() -> Check {
+/// The three things that a simulated device needs of the kernel, each tried by the trap layer.
+pub fn simulation(support: &HostSupport) -> [Check; 3] {
+    let waits = if support.killable_waits { "" } else { ", waits are not killable (before Linux 5.19)" };
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
-    let good = match scope.as_deref().map(str::trim) {
-        Ok(scope) => format!("a child's memory was read (ptrace_scope {scope})"),
-        Err(_) => "a child's memory was read".to_owned(),
-    };
-    Check::of(
-        "process_vm_readv",
-        probe::child_memory(),
-        &good,
-        State::Missing,
-        "user pointers of the simulated device's clients",
-        "sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE",
-    )
-}
-
-pub fn kcmp() -> Check {
-    Check::of(
-        "kcmp",
-        probe::kcmp(),
-        "compares open files",
-        State::Degraded,
-        "device descriptors that a client duplicated or passed on",
-        "a kernel with CONFIG_KCMP; in a container: --cap-add SYS_PTRACE",
-    )
+    let scope = scope.map(|scope| format!(" (ptrace_scope {})", scope.trim())).unwrap_or_default();
+    [
+        Check::of(
+            "seccomp notify",
+            support.listener.clone(),
+            &format!("a listener was installed{waits}"),
+            State::Missing,
+            "the simulated device's system calls",
+            "a kernel ≥ 5.14; in a container: --security-opt seccomp=unconfined",
+        ),
+        Check::of(
+            "process_vm_readv",
+            support.child_memory.clone(),
+            &format!("a child's memory was read{scope}"),
+            State::Missing,
+            "user pointers of the simulated device's clients",
+            "sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE",
+        ),
+        Check::of(
+            "kcmp",
+            support.kcmp.clone(),
+            "open files can be told apart",
+            State::Missing,
+            "device descriptors that a client duplicated or passed on",
+            "a kernel with CONFIG_KCMP; in a container: --cap-add SYS_PTRACE",
+        ),
+    ]
 }
 
 pub fn strace() -> Check {

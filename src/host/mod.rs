@@ -5,7 +5,6 @@ mod choice;
 mod devices;
 mod environment;
 mod probe;
-mod sys;
 
 pub use checks::{Check, State};
 pub use choice::{DEFAULT_PROFILE, Device, NoDevice};
