@@ -80,13 +80,10 @@ fn bare(args: &[&str]) -> Command {
     command
 }
 
-/// The same under a simulated device and the tree's driver. `REPRO_MATRIX_TEST_SIM` names the simulator's command.
+/// The same under a simulated device and the tree's driver.
 fn simulated(tree: &Tree, args: &[OsString]) -> Command {
-    let simulator = std::env::var("REPRO_MATRIX_TEST_SIM")
-        .expect("REPRO_MATRIX_TEST_SIM must be a command that runs its arguments on a simulated device");
-    let mut words = simulator.split(' ');
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_repro-matrix"));
+    command.args(["sim", "--quiet", "--device", "a770", "--"]);
     let program = Path::new(env!("CARGO_BIN_EXE_repro-matrix"));
     let words: Vec<OsString> = std::iter::once("level-zero".into()).chain(args.iter().cloned()).collect();
     let launch = tree.launch(program, &words);

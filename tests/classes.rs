@@ -1,0 +1,165 @@
+//! Every class of arm on the real driver and the simulated A770: relations between what is varied and what is seen.
+//!
+//! One run of `tests/data/classes.toml`; each test looks at another part of its results, as an outside reader would
+//! (JSON lines), and states no address, size or count of one driver version.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+struct Ran {
+    stdout: String,
+    exit: Option<i32>,
+    records: BTreeMap<String, Value>,
+}
+
+fn ran() -> &'static Ran {
+    static RAN: OnceLock<Ran> = OnceLock::new();
+    RAN.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+            .args(["run", "tests/data/classes.toml", "--plain", "--device", "sim:a770", "--results"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let runs = find(dir.path().join("classes"))
+            .unwrap_or_else(|| panic!("no results:\n{stdout}\n{}", String::from_utf8_lossy(&output.stderr)));
+        let text = std::fs::read_to_string(runs.join("runs.jsonl")).unwrap();
+        let records = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|record| (record["arm"].as_str().unwrap().to_owned(), record))
+            .collect();
+        Ran { stdout, exit: output.status.code(), records }
+    })
+}
+
+fn find(matrix: PathBuf) -> Option<PathBuf> {
+    std::fs::read_dir(matrix).ok()?.flatten().map(|entry| entry.path()).find(|path| path.is_dir())
+}
+
+fn record(arm: &str) -> &'static Value {
+    ran().records.get(arm).unwrap_or_else(|| panic!("no run of {arm}: {:?}", ran().records.keys()))
+}
+
+fn verdict(arm: &str) -> &'static str {
+    record(arm)["verdict"].as_str().unwrap()
+}
+
+/// Why, for the message of a failed assertion.
+fn why(arm: &str) -> String {
+    let record = record(arm);
+    format!("{arm}: {} {} {}", record["verdict"], record["reason"], record["evidence"])
+}
+
+fn per_dispatch(arm: &str) -> bool {
+    let lines = record(arm)["facts"]["neo"]["per_dispatch"].as_array().unwrap();
+    lines.iter().any(|line| line["flag"] == true)
+}
+
+fn eperm(arm: &str) -> u64 {
+    let failed = record(arm)["facts"]["sim"]["summary"]["failed"].as_object().unwrap();
+    failed.iter().filter(|(name, _)| name.ends_with("EPERM")).map(|(_, n)| n.as_u64().unwrap()).sum()
+}
+
+const READ_ONLY: [&str; 5] = ["file-r", "anon-r", "shared-r", "tmpfs-r", "cold-r"];
+const WRITABLE: [&str; 4] = ["file-rw", "anon-rw", "shared-rw", "malloc"];
+
+#[test]
+fn over_threshold_and_read_only_source_are_both_needed() {
+    for source in READ_ONLY {
+        let (over, under) = (format!("over/{source}"), format!("under/{source}"));
+        assert_eq!(verdict(&over), "corrupt", "{}", why(&over));
+        assert_eq!(verdict(&under), "clean", "{}", why(&under));
+        assert!(per_dispatch(&over) && !per_dispatch(&under));
+        assert!(eperm(&over) > 0 && eperm(&under) > 0, "the failed binds alone are harmless");
+    }
+    for source in WRITABLE {
+        for variant in ["over", "under"] {
+            let arm = format!("{variant}/{source}");
+            assert_eq!(verdict(&arm), "clean", "{}", why(&arm));
+            assert_eq!(eperm(&arm), 0, "{arm}");
+        }
+    }
+}
+
+#[test]
+fn corrupt_arms_lose_the_private_surface_and_clean_ones_bind_it_again() {
+    for (arm, record) in &ran().records {
+        let hazards = record["facts"]["sim"]["hazards"].as_array().unwrap();
+        let lost = hazards.iter().any(|hazard| hazard["role"] == "private surface");
+        match record["verdict"].as_str().unwrap() {
+            "corrupt" => assert!(lost, "{}", why(arm)),
+            "clean" => assert!(hazards.is_empty(), "{}", why(arm)),
+            _ => {}
+        }
+        assert_eq!(record["basis"].as_str().unwrap_or("residency"), "residency", "nothing was executed: {arm}");
+    }
+}
+
+#[test]
+fn keys_act_as_the_report_says() {
+    assert_eq!(verdict("over/file-r/resident2"), "clean", "{}", why("over/file-r/resident2"));
+    assert_eq!(verdict("over/file-r/resident1"), "hang", "{}", why("over/file-r/resident1"));
+    assert_eq!(verdict("under/file-r/units8192"), "corrupt", "{}", why("under/file-r/units8192"));
+    assert!(per_dispatch("under/file-r/units8192"));
+    assert_eq!(verdict("over/file-r/units2048"), "wrong-before", "{}", why("over/file-r/units2048"));
+    assert_eq!(verdict("over/file-r/no-scratch"), "corrupt", "{}", why("over/file-r/no-scratch"));
+    assert_eq!(verdict("over/file-r/no-direct"), "corrupt", "{}", why("over/file-r/no-direct"));
+}
+
+#[test]
+fn key_that_the_driver_does_not_echo_is_never_silently_kept() {
+    assert_eq!(verdict("over/file-r/misspelt"), "untestable", "{}", why("over/file-r/misspelt"));
+    assert_eq!(verdict("over/file-r/unknown"), "corrupt", "{}", why("over/file-r/unknown"));
+}
+
+#[test]
+fn workloads_act_as_the_report_says() {
+    for arm in ["over/file-r/own-allocs", "over/file-r/guard", "over/file-r/ballast"] {
+        assert_eq!(verdict(arm), "corrupt", "{}", why(arm));
+    }
+    for arm in ["over/none/no-copy", "over/none/skip-upload", "over/file-r/regular", "few/file-r"] {
+        assert_eq!(verdict(arm), "clean", "{}", why(arm));
+    }
+    assert_eq!(record("few/file-r")["repro"]["modules"], 2, "per_kernel: one module a kernel");
+    assert!(["corrupt", "clean"].contains(&verdict("over/file-r/copy-engine")), "{}", why("over/file-r/copy-engine"));
+}
+
+#[test]
+fn strace_sees_what_the_simulated_kernel_sees() {
+    let record = record("strace/over/file-r");
+    assert_eq!(record["verdict"], "corrupt", "{}", why("strace/over/file-r"));
+    let facts = &record["facts"];
+    let by_strace = &facts["strace"]["ioctls"]["XE_VM_BIND"];
+    assert_eq!(by_strace["errors"]["EPERM"], eperm("strace/over/file-r"), "{by_strace}");
+    assert_eq!(by_strace["calls"], facts["sim"]["summary"]["ioctls"]["XE_VM_BIND"]);
+    assert_eq!(record["disagreements"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn every_verdict_names_its_driver_and_is_evidence_based() {
+    for (arm, record) in &ran().records {
+        assert_eq!(record["device"], "sim:a770");
+        let instruments: Vec<&str> =
+            record["evidence"].as_array().unwrap().iter().filter_map(|e| e["instrument"].as_str()).collect();
+        for needed in ["maps", "sim"] {
+            assert!(instruments.contains(&needed), "{arm}: {instruments:?}");
+        }
+        assert_ne!(record["verdict"], "harness-error", "{}", why(arm));
+    }
+}
+
+#[test]
+fn screen_says_what_was_established() {
+    let ran = ran();
+    for text in ["Threshold:", "Decides:", "Cause:", "Instruments:", "Not shown: silicon"] {
+        assert!(ran.stdout.contains(text), "{text} in\n{}", ran.stdout);
+    }
+    // The misspelt key has no verdict: that is not a pass.
+    assert_eq!(ran.exit, Some(12), "{}", ran.stdout);
+}
