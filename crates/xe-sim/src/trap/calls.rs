@@ -165,9 +165,24 @@ pub(super) fn find(tree: &Tree, path: &[u8], follow: bool) -> io::Result<Found> 
     Ok(Found { fd, stat, node })
 }
 
+/// The errno that a link or a device node gives an open with these flags, if any.
+pub(super) fn open_error(found: &Found, flags: i32) -> Option<i32> {
+    if flags & libc::O_PATH != 0 {
+        return None;
+    }
+    let exclusive = libc::O_CREAT | libc::O_EXCL;
+    match found.stat.st_mode & libc::S_IFMT {
+        _ if flags & exclusive == exclusive => Some(libc::EEXIST),
+        libc::S_IFLNK => Some(libc::ELOOP),
+        libc::S_IFDIR if flags & libc::O_ACCMODE != libc::O_RDONLY => Some(libc::EISDIR),
+        _ if found.node.is_some() && flags & libc::O_DIRECTORY != 0 => Some(libc::ENOTDIR),
+        _ => None,
+    }
+}
+
 /// Opens a file of the tree that is no device node, for reading only: nothing in it can be changed.
 pub(super) fn open(tree: &Tree, path: &[u8], flags: i32) -> io::Result<OwnedFd> {
-    if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 {
+    if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & libc::O_TRUNC != 0 {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     let kept = flags & (libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_PATH | libc::O_NONBLOCK);

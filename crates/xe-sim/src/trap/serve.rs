@@ -139,6 +139,9 @@ impl Supervisor {
             Ok(found) => found,
             Err(e) => return self.not_found(call, path, &e),
         };
+        if let Some(errno) = calls::open_error(&found, flags) {
+            return self.reply(call, Err(errno));
+        }
         let node = found.node.filter(|_| flags & libc::O_PATH == 0);
         let Some(minor) = node else {
             return match calls::open(&self.tree, path, flags) {
@@ -146,9 +149,6 @@ impl Supervisor {
                 Err(e) => self.fail(call, &e),
             };
         };
-        if flags & libc::O_DIRECTORY != 0 {
-            return self.reply(call, Err(libc::ENOTDIR));
-        }
         self.open_node(call, minor, flags)
     }
 
