@@ -51,6 +51,12 @@ pub fn unmap(at: *mut u8, len: usize) {
     unsafe { libc::munmap(at.cast(), len) };
 }
 
+/// memcpy between two mappings.
+pub fn copy(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller maps `len` bytes at both places, which do not overlap.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, len) };
+}
+
 pub fn poke(at: *mut u8, value: u64) {
     // SAFETY: the tests poke into writable mappings of theirs, eight-byte aligned.
     unsafe { at.cast::<u64>().write_volatile(value) };
