@@ -4,8 +4,8 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 
 use super::listener::Call;
 use super::remote::Shared;
@@ -132,13 +132,20 @@ pub(super) fn owned(tree: &Tree, path: &[u8]) -> bool {
     tree.owns(&collapse(path)) || before_up.is_some_and(|before| tree.owns(&collapse(before)))
 }
 
-/// `/proc/self/fd/N` and `/proc/TID/fd/N` of the calling thread or its process: N.
-pub(super) fn own_descriptor(path: &[u8], tid: u32, process: u32) -> Option<i32> {
+/// Whether the path, taken as text, ends in the tree.
+pub(super) fn ends_in(tree: &Tree, path: &[u8]) -> bool {
+    tree.owns(&collapse(path))
+}
+
+/// `/proc/self/fd/N`, `/proc/thread-self/fd/N` and `/proc/PID/fd/N`: the thread whose descriptor it is, and N.
+pub(super) fn descriptor(path: &[u8], caller: u32) -> Option<(u32, i32)> {
     let rest = std::str::from_utf8(path).ok()?.strip_prefix("/proc/")?;
     let (who, fd) = rest.split_once("/fd/")?;
-    let mine =
-        who == "self" || who == "thread-self" || who.parse::<u32>().is_ok_and(|n| n == tid || n == process);
-    if mine { fd.parse().ok() } else { None }
+    let who = match who {
+        "self" | "thread-self" => caller,
+        pid => pid.parse().ok()?,
+    };
+    Some((who, fd.parse().ok()?))
 }
 
 /// A file of the tree, opened without looking into it.
@@ -158,9 +165,24 @@ pub(super) fn find(tree: &Tree, path: &[u8], follow: bool) -> io::Result<Found> 
     Ok(Found { fd, stat, node })
 }
 
+/// The errno that a link or a device node gives an open with these flags, if any.
+pub(super) fn open_error(found: &Found, flags: i32) -> Option<i32> {
+    if flags & libc::O_PATH != 0 {
+        return None;
+    }
+    let exclusive = libc::O_CREAT | libc::O_EXCL;
+    match found.stat.st_mode & libc::S_IFMT {
+        _ if flags & exclusive == exclusive => Some(libc::EEXIST),
+        libc::S_IFLNK => Some(libc::ELOOP),
+        libc::S_IFDIR if flags & libc::O_ACCMODE != libc::O_RDONLY => Some(libc::EISDIR),
+        _ if found.node.is_some() && flags & libc::O_DIRECTORY != 0 => Some(libc::ENOTDIR),
+        _ => None,
+    }
+}
+
 /// Opens a file of the tree that is no device node, for reading only: nothing in it can be changed.
 pub(super) fn open(tree: &Tree, path: &[u8], flags: i32) -> io::Result<OwnedFd> {
-    if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 {
+    if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & libc::O_TRUNC != 0 {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     let kept = flags & (libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_PATH | libc::O_NONBLOCK);
@@ -172,12 +194,8 @@ pub(super) fn read_link(found: &Found) -> io::Result<Vec<u8>> {
     if found.stat.st_mode & libc::S_IFMT != libc::S_IFLNK {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
-    let path = format!("/proc/self/fd/{}", found.fd.as_raw_fd());
-    // The magic link leads to the link itself (opened with O_NOFOLLOW), whose text readlinkat gives for "".
-    match nix::fcntl::readlinkat(found.fd.as_fd(), "") {
-        Ok(text) => Ok(text.as_bytes().to_vec()),
-        Err(error) => Err(io::Error::other(format!("{path}: {error}"))),
-    }
+    // The descriptor is the link itself (O_PATH and O_NOFOLLOW): an empty path names it.
+    Ok(nix::fcntl::readlinkat(found.fd.as_fd(), "")?.into_vec())
 }
 
 /// What stat says of a device node.
@@ -210,11 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn own_descriptors_are_recognised() {
-        assert_eq!(own_descriptor(b"/proc/self/fd/7", 10, 9), Some(7));
-        assert_eq!(own_descriptor(b"/proc/9/fd/3", 10, 9), Some(3));
-        assert_eq!(own_descriptor(b"/proc/8/fd/3", 10, 9), None);
-        assert_eq!(own_descriptor(b"/proc/self/fd/x", 10, 9), None);
-        assert_eq!(own_descriptor(b"/dev/dri", 10, 9), None);
+    fn descriptor_paths_are_recognised() {
+        assert_eq!(descriptor(b"/proc/self/fd/7", 10), Some((10, 7)));
+        assert_eq!(descriptor(b"/proc/thread-self/fd/7", 10), Some((10, 7)));
+        assert_eq!(descriptor(b"/proc/9/fd/3", 10), Some((9, 3)));
+        assert_eq!(descriptor(b"/proc/self/fd/x", 10), None);
+        assert_eq!(descriptor(b"/proc/self/fdinfo/3", 10), None);
+        assert_eq!(descriptor(b"/proc/self/fd/3/x", 10), None);
+        assert_eq!(descriptor(b"/dev/dri", 10), None);
     }
 }

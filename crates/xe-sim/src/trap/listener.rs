@@ -32,29 +32,27 @@ impl Call {
     }
 }
 
-/// How a call was answered, for the counters.
+/// How a call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Yes,
+    /// The caller got an errno in place of a descriptor.
+    Refused,
     /// The caller died in the meantime.
     CallerGone,
 }
 
 pub(super) struct Listener {
     fd: OwnedFd,
-    sync_wake_up: bool,
     /// Id of the call being served, for validity checks after remote reads; 0 = none.
     current: Cell<u64>,
 }
 
 impl Listener {
-    pub(super) fn new(fd: OwnedFd, want_sync_wake_up: bool) -> Listener {
-        let sync_wake_up = want_sync_wake_up && sys::notif_sync_wake_up(fd.as_fd());
-        Listener { fd, sync_wake_up, current: Cell::new(0) }
-    }
-
-    pub(super) fn sync_wake_up(&self) -> bool {
-        self.sync_wake_up
+    pub(super) fn new(fd: OwnedFd) -> Listener {
+        // Where the kernel does not know it, replies are only slower.
+        let _ = sys::notif_sync_wake_up(fd.as_fd());
+        Listener { fd, current: Cell::new(0) }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -112,9 +110,11 @@ impl Listener {
             Ok(_) => Ok(Sent::Yes),
             Err(e) => match e.raw_os_error() {
                 Some(libc::ENOENT | libc::ESRCH) => Ok(Sent::CallerGone),
-                // The caller's descriptor table is full: its errno, not ours.
-                Some(errno @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) => self.reply(id, Err(errno)),
-                _ => Err(e),
+                // The caller's descriptor table is full, say: its errno, not ours, and it got no descriptor.
+                errno => {
+                    self.reply(id, Err(errno.unwrap_or(libc::EIO)))?;
+                    Ok(Sent::Refused)
+                }
             },
         }
     }

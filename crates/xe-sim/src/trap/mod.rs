@@ -7,6 +7,8 @@ mod listener;
 mod maps;
 mod probe;
 mod remote;
+mod serve;
+mod signals;
 mod spawn;
 mod supervisor;
 mod sys;
@@ -84,7 +86,9 @@ impl SimError {
 /// Runs one command on a simulated device, to its end.
 ///
 /// The device lives until the command has ended and no process under the filter is left, at most two seconds after
-/// the command's own end. SIGTERM and SIGINT are passed on to the command.
+/// the command's own end. SIGTERM, SIGINT and SIGHUP are passed on to the command; for that they are blocked in the
+/// calling thread until the end (a process with more threads must block them there too). The command is killed if the
+/// calling thread dies.
 pub fn run(command: &SimCommand, options: SimOptions) -> Result<SimOutcome, SimError> {
     let faults = FaultPlan::parse(&options.faults)?;
     let parent = options.private_root.unwrap_or_else(std::env::temp_dir);
@@ -95,8 +99,9 @@ pub fn run(command: &SimCommand, options: SimOptions) -> Result<SimOutcome, SimE
         Some(file) => TraceSink::to_writer(Box::new(file)),
         None => TraceSink::none(),
     };
-    let client = spawn::spawn(command)?;
-    supervisor::Supervisor::new(options.profile, arena, trace, faults, tree, client)
+    let signals = signals::Signals::take().map_err(|e| SimError::host("taking signals over", e))?;
+    let client = spawn::spawn(command, signals.former_mask())?;
+    supervisor::Supervisor::new(options.profile, arena, trace, faults, tree, client, signals)
         .and_then(supervisor::Supervisor::run)
         .map_err(|e| SimError::host("supervising the client", e))
 }

@@ -16,6 +16,8 @@ pub struct HostSupport {
     pub kcmp: Result<(), String>,
     /// Waits that only fatal signals interrupt (Linux 5.19).
     pub killable_waits: bool,
+    /// Looking up one mapping of a process without reading all of `/proc/PID/maps` (PROCMAP_QUERY, Linux 6.11).
+    pub map_queries: bool,
 }
 
 impl HostSupport {
@@ -34,6 +36,8 @@ pub fn probe_host() -> HostSupport {
         child_memory: try_child_memory(),
         kcmp: try_kcmp(),
         killable_waits: sys::filter_flag_known(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV),
+        map_queries: std::fs::File::open("/proc/self/maps")
+            .is_ok_and(|maps| sys::procmap_query(maps.as_fd(), 0).is_ok()),
     }
 }
 

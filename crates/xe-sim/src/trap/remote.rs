@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use super::listener::Listener;
@@ -50,8 +50,8 @@ impl Processes {
     }
 
     /// For poll: every known process with the descriptor that becomes readable at its end.
-    pub(super) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, RawFd)> {
-        self.known.iter().map(|(id, p)| (*id, p.pidfd.as_raw_fd()))
+    pub(super) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, BorrowedFd<'_>)> {
+        self.known.iter().map(|(id, p)| (*id, p.pidfd.as_fd()))
     }
 
     pub(super) fn pidfd(&self, process: ProcessId) -> Option<BorrowedFd<'_>> {
@@ -82,9 +82,14 @@ fn status_field(tid: u32, name: &str) -> io::Result<String> {
 
 /// Whether a signal waits that thread `tid` would act on: pending for the thread and neither blocked nor ignored.
 pub(super) fn signal_waits(tid: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{tid}/status")) else { return false };
+    signal_waits_by(&status)
+}
+
+fn signal_waits_by(status: &str) -> bool {
     let mask = |name| {
-        let text = status_field(tid, name).unwrap_or_default();
-        u64::from_str_radix(&text, 16).unwrap_or(0)
+        let text = status.lines().find_map(|l| l.strip_prefix(name)).unwrap_or_default();
+        u64::from_str_radix(text.trim(), 16).unwrap_or(0)
     };
     let pending = mask("SigPnd:") | mask("ShdPnd:");
     pending & !mask("SigBlk:") & !mask("SigIgn:") != 0
@@ -221,5 +226,40 @@ impl ClientMem for RemoteMem {
     fn write_from(&self, process: ProcessId, addr: u64, src: &Span<'_>) -> Result<(), Errno> {
         let len = usize::try_from(src.len()).map_err(|_| EFAULT)?;
         whole(self.0.with_thread(process, |tid| sys::write_remote_span(tid, addr, src)), len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_signal_that_would_be_acted_on_waits() {
+        let status = |pending: &str, shared: &str, blocked: &str, ignored: &str| {
+            format!("Name:\tx\nSigPnd:\t{pending}\nShdPnd:\t{shared}\nSigBlk:\t{blocked}\nSigIgn:\t{ignored}\n")
+        };
+        let zero = "0000000000000000";
+        let int = "0000000000000002";
+        for (text, want) in [
+            (status(zero, zero, zero, zero), false),
+            (status(int, zero, zero, zero), true),
+            (status(zero, int, zero, zero), true),
+            (status(zero, int, int, zero), false),
+            (status(int, zero, zero, int), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(signal_waits_by(&text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn thread_belongs_to_its_process() {
+        let me = std::process::id();
+        let tid = nix::unistd::gettid().as_raw() as u32;
+        let mut processes = Processes::default();
+        assert_eq!(processes.of_thread(tid).unwrap(), ProcessId(me));
+        // From the cache this time.
+        assert_eq!(processes.of_thread(tid).unwrap(), ProcessId(me));
+        assert!(processes.of_thread(u32::MAX - 1).is_err());
     }
 }

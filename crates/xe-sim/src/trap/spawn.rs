@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::cmsg_space;
+use nix::sys::signal::SigSet;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, socketpair,
 };
@@ -27,7 +28,8 @@ pub(super) struct Client {
 const AT_FILTER: u8 = 1;
 const AT_EXEC: u8 = 2;
 
-pub(super) fn spawn(command: &SimCommand) -> Result<Client, SimError> {
+/// Starts the command; `mask` is the signal mask it gets.
+pub(super) fn spawn(command: &SimCommand, mask: &SigSet) -> Result<Client, SimError> {
     let program = command.argv.first().ok_or(SimError::EmptyCommand)?;
     let path = find_program(program)?;
     let c_path = c_string(path.as_os_str())?;
@@ -54,6 +56,7 @@ pub(super) fn spawn(command: &SimCommand) -> Result<Client, SimError> {
             sys::write_all_signal_safe(failure_in.as_fd(), &[step, errno[0], errno[1], errno[2], errno[3]]);
             127
         };
+        sys::prepare_signals(mask.as_ref());
         let listener = sys::die_with_parent(parent).and_then(|()| sys::install_filter(&code));
         let sent = listener.and_then(|listener| sys::send_fd(theirs.as_fd(), listener.as_fd()));
         if let Err(error) = sent {

@@ -75,6 +75,22 @@ pub(super) fn die_with_parent(parent: u32) -> io::Result<()> {
     }
 }
 
+/// Gives the calling thread the signal state that a program expects at its start: this mask, and SIGPIPE not ignored
+/// (the Rust runtime ignores it, and an ignored signal stays ignored over exec). Async-signal-safe.
+pub(super) fn prepare_signals(mask: &libc::sigset_t) {
+    // SAFETY: a valid mask and a disposition without a handler; neither call can fail with these arguments.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut());
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}
+
+/// The calling thread's timer slack, ns.
+pub(super) fn timer_slack() -> u64 {
+    // SAFETY: plain prctl.
+    u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }).unwrap_or(0)
+}
+
 /// Sets the calling thread's timer slack in ns; 0 is the default. Async-signal-safe.
 pub(super) fn set_timer_slack(ns: u64) {
     // SAFETY: plain prctl; failure leaves the slack as it was, which is only slower.

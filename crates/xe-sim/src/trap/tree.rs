@@ -3,7 +3,6 @@
 //! Real directories, files and relative links under a temporary directory, so that listing them needs no help once
 //! they are open. What the tree says is in `sysfs.rs`.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -100,11 +99,6 @@ impl Tree {
         self.fd.as_fd()
     }
 
-    /// Where the tree is, canonical.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A path inside the tree as the client should see it: the tree's own directory taken off.
     pub(super) fn strip<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
         let rest = path.strip_prefix(self.path.as_os_str().as_bytes())?;
@@ -141,12 +135,6 @@ impl Tree {
     /// `/dev/dri/…` of a node.
     pub(super) fn node_path(&self, minor: u32) -> String {
         if minor >= 128 { format!("/dev/dri/renderD{minor}") } else { format!("/dev/dri/card{minor}") }
-    }
-
-    /// The link's text, if `path` (absolute, normalised, owned) is a link.
-    pub(super) fn link(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let at = self.path.join(OsStr::from_bytes(path.strip_prefix(b"/").unwrap_or(path)));
-        Some(fs::read_link(at).ok()?.into_os_string().as_bytes().to_owned())
     }
 }
 

@@ -1,0 +1,135 @@
+//! What a trapped request costs: `cargo bench -p xe-sim --bench trap`.
+//!
+//! Prints the round trip of DRM_IOCTL_VERSION on the device (median and 99th percentile) beside the same client's
+//! untrapped ioctl, the same two under `strace -f -c`, and the floor of the 942-copy arm: a bare loop that copies those
+//! bytes from a read-only file mapping into fresh mappings of recycled memfd pages.
+//!
+//! Limit: the trapped median is at most 15 µs; the exit status says so.
+
+use std::ffi::OsString;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use xe_sim::trap::{SimCommand, SimOptions};
+
+#[path = "../tests/trap_support/drm.rs"]
+#[allow(dead_code)]
+mod drm;
+#[path = "../tests/trap_support/sys.rs"]
+#[allow(dead_code)]
+mod sys;
+
+pub static SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+const ROUNDS: usize = 100_000;
+const LIMIT: Duration = Duration::from_micros(15);
+const ROLE: &str = "XE_SIM_BENCH_CLIENT";
+const COPIES: usize = 942;
+const COPY_BYTES: usize = 11 << 20;
+
+fn main() -> std::process::ExitCode {
+    match std::env::var(ROLE).as_deref() {
+        Ok("trapped") => return client(|fd| drop(drm::version(fd).unwrap()), drm::open().as_raw_fd()),
+        Ok(_) => {
+            let (pipe, _end) = std::io::pipe().unwrap();
+            let ask = |fd| {
+                let mut waiting = 0i32;
+                sys::ioctl(fd, libc::FIONREAD as u32, (&raw mut waiting).cast()).unwrap();
+            };
+            return client(ask, pipe.as_raw_fd());
+        }
+        Err(_) => {}
+    }
+    let rounds = ROUNDS.to_string();
+    println!("ioctl round trip, {rounds} calls      median        p99");
+    let trapped = measure("on the device", "trapped", true, false);
+    measure("no filter", "plain", false, false);
+    measure("under the filter, not trapped", "plain", true, false);
+    measure("on the device, strace -f -c", "trapped", true, true);
+    measure("no filter, strace -f -c", "plain", false, true);
+    let floor = copy_floor();
+    println!("{COPIES} copies of 11 MiB, bare loop: {:.2} s", floor.as_secs_f64());
+    let good = trapped.is_some_and(|median| median <= LIMIT);
+    println!("trapped median at most {LIMIT:?}: {}", if good { "yes" } else { "NO" });
+    if good { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE }
+}
+
+/// Times single calls and prints the two figures in ns.
+fn client(call: impl Fn(i32), fd: i32) -> std::process::ExitCode {
+    let path = std::env::var_os("XE_SIM_BENCH_RESULT").unwrap();
+    // Under strace each call costs a hundred times more.
+    let rounds = if std::env::var_os("XE_SIM_BENCH_SLOW").is_some() { ROUNDS / 20 } else { ROUNDS };
+    let mut times: Vec<u64> = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let began = Instant::now();
+        call(fd);
+        times.push(began.elapsed().as_nanos() as u64);
+    }
+    times.sort_unstable();
+    let at = |part: f64| times[((rounds - 1) as f64 * part) as usize];
+    std::fs::write(path, format!("{} {}", at(0.5), at(0.99))).unwrap();
+    std::process::ExitCode::SUCCESS
+}
+
+fn measure(name: &str, role: &str, simulated: bool, strace: bool) -> Option<Duration> {
+    let dir = tempfile::tempdir().unwrap();
+    let result = dir.path().join("result");
+    let mut argv: Vec<OsString> = Vec::new();
+    if strace {
+        argv.extend(["strace", "-f", "-c", "-e", "trace=ioctl", "-o", "/dev/null"].map(OsString::from));
+    }
+    argv.push(std::env::current_exe().unwrap().into_os_string());
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    env.push((ROLE.into(), role.into()));
+    env.push(("XE_SIM_BENCH_RESULT".into(), result.clone().into_os_string()));
+    if strace {
+        env.push(("XE_SIM_BENCH_SLOW".into(), "1".into()));
+    }
+    let code = if simulated {
+        let profile = xe_sim::profile::by_name("a770").unwrap();
+        let options = SimOptions { profile, trace: None, faults: Vec::new(), private_root: None };
+        let outcome = xe_sim::trap::run(&SimCommand { argv, env: Some(env) }, options);
+        outcome.map_err(|e| e.to_string()).map(|o| o.exit.code)
+    } else {
+        let status = std::process::Command::new(&argv[0]).args(&argv[1..]).envs(env).status();
+        status.map_err(|e| e.to_string()).map(|s| s.code())
+    };
+    let text = std::fs::read_to_string(result).unwrap_or_default();
+    let mut figures = text.split(' ').filter_map(|n| n.parse().ok()).map(Duration::from_nanos);
+    match (code, figures.next(), figures.next()) {
+        (Ok(Some(0)), Some(median), Some(p99)) => {
+            println!("  {name:32} {:8.2} µs {:8.2} µs", micros(median), micros(p99));
+            Some(median)
+        }
+        (code, ..) => {
+            println!("  {name:32} not measured: {code:?}");
+            None
+        }
+    }
+}
+
+fn micros(d: Duration) -> f64 {
+    d.as_nanos() as f64 / 1000.0
+}
+
+/// The least that copying the 942-copy arm's bytes takes on this machine.
+fn copy_floor() -> Duration {
+    let file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut &file, &vec![1u8; 2 * COPY_BYTES]).unwrap();
+    let source = sys::map(2 * COPY_BYTES, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+    let memfd = nix::sys::memfd::memfd_create(c"floor", nix::sys::memfd::MFdFlags::empty()).unwrap();
+    nix::unistd::ftruncate(&memfd, 4 * COPY_BYTES as i64).unwrap();
+    let copy = |n: usize| {
+        let at = (n % 4 * COPY_BYTES) as u64;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let to = sys::map(COPY_BYTES, prot, libc::MAP_SHARED, memfd.as_raw_fd(), at);
+        sys::copy(source, to, COPY_BYTES);
+        sys::unmap(to, COPY_BYTES);
+    };
+    // The pages are recycled ones from here on.
+    (0..4).for_each(copy);
+    let began = Instant::now();
+    (0..COPIES).for_each(copy);
+    began.elapsed()
+}
