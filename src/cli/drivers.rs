@@ -18,7 +18,7 @@ pub enum DriversAction {
     ///
     /// Uses apt with a state of its own: nothing is installed, no root is needed. Safe to repeat and to interrupt.
     Fetch {
-        /// `debian` (suite forky) or `debian:SUITE`, as in debian:sid or debian:trixie.
+        /// `debian` (suite forky) or `debian:SUITE`, as in debian:sid.
         #[arg(default_value = "debian")]
         source: String,
         /// Keep the downloaded packages here, for `drivers add --deb` on another machine.

@@ -82,11 +82,11 @@ pub enum DriverError {
     NoMirror { seen: String },
 
     #[error("suite \"{suite}\" could not be read from this machine's mirror:\n{log}")]
-    #[diagnostic(help("check the network and the spelling: debian, debian:sid, debian:trixie"))]
+    #[diagnostic(help("check the network and the spelling: debian, debian:forky, debian:sid"))]
     NoSuite { suite: String, log: String },
 
     #[error("suite \"{suite}\" has no package {package}")]
-    #[diagnostic(help("suites that have the driver: trixie, forky, sid"))]
+    #[diagnostic(help("suites that have the driver: forky, sid (trixie and older have none)"))]
     SuiteLacks { suite: String, package: String },
 
     #[error("fetch source \"{source_name}\" is not known")]

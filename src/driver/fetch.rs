@@ -101,7 +101,7 @@ impl DriverStore {
         lock: &StoreLock,
         say: &mut dyn FnMut(&str),
     ) -> Result<DriverTree, DriverError> {
-        let name = self.free_name(&packages)?;
+        let name = self.free_name(&packages, &apt.suite)?;
         let staged = self.stage(&name, lock)?;
         say(&format!("unpack   {} packages into {name}", planned.len()));
         for plan in planned {
@@ -120,20 +120,18 @@ impl DriverStore {
         Ok(self.list()?.into_values().flatten().find(same).map(|build| build.name))
     }
 
-    /// `debian-26.27.39122.14`; with the compiler's version, then a number, where that name is taken: the same
-    /// driver on a newer compiler is another build.
-    fn free_name(&self, packages: &[Package]) -> Result<String, DriverError> {
-        let version = |stem: &str| {
-            let numbered = |name: &str| name.strip_prefix(stem).is_some_and(|n| n.parse::<u32>().is_ok());
-            packages.iter().find(|p| numbered(&p.name)).map(|package| upstream_version(&package.version))
-        };
-        let neo = version("libze-intel-gpu").unwrap_or_else(|| "unknown".to_owned());
-        let igc = version("libigc").unwrap_or_else(|| "unknown".to_owned());
+    /// `debian-26.27.39122.14`; with the suite, then a number, where that name is taken: the same driver on another
+    /// compiler or C library is another build.
+    fn free_name(&self, packages: &[Package], suite: &str) -> Result<String, DriverError> {
+        let numbered =
+            |name: &str| name.strip_prefix("libze-intel-gpu").is_some_and(|n| n.parse::<u32>().is_ok());
+        let neo = packages.iter().find(|package| numbered(&package.name));
+        let neo = neo.map_or("unknown".to_owned(), |package| upstream_version(&package.version));
         let first = format!("debian-{neo}");
-        let second = format!("{first}-igc{igc}");
-        let numbered = (2..1000).map(|n| format!("{second}.{n}"));
+        let second = format!("{first}-{suite}");
+        let more = (2..1000).map(|n| format!("{second}.{n}"));
         let free = |name: &String| !self.directory().join(name).exists();
-        let name = [first.clone(), second.clone()].into_iter().chain(numbered).find(free);
+        let name = [first.clone(), second.clone()].into_iter().chain(more).find(free);
         let name = name.ok_or(DriverError::NameTaken { name: first })?;
         store::check_name(&name)?;
         Ok(name)
@@ -216,6 +214,21 @@ fn megabytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_build_of_one_driver_gets_another_name() {
+        let directory = tempfile::tempdir().expect("tempdir");
+        let store = DriverStore::at(directory.path());
+        let packages = [Package { name: "libze-intel-gpu1".into(), version: "26.27.39122.14-1".into() }];
+        let mut names = Vec::new();
+        for _ in 0..3 {
+            let name = store.free_name(&packages, "sid").expect("a name");
+            std::fs::create_dir(directory.path().join(&name)).expect("directory");
+            names.push(name);
+        }
+        let neo = "debian-26.27.39122.14";
+        assert_eq!(names, [neo.to_owned(), format!("{neo}-sid"), format!("{neo}-sid.2")]);
+    }
 
     #[test]
     fn requests() {

@@ -84,14 +84,13 @@ pub fn card(devices: &[RenderNode]) -> Check {
 
 /// The three things that a simulated device needs of the kernel, each tried by the trap layer.
 pub fn simulation(support: &HostSupport) -> [Check; 3] {
-    let waits = if support.killable_waits { "" } else { ", waits are not killable (before Linux 5.19)" };
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
     let scope = scope.map(|scope| format!(" (ptrace_scope {})", scope.trim())).unwrap_or_default();
     [
         Check::of(
             "seccomp notify",
             support.listener.clone(),
-            &format!("a listener was installed{waits}"),
+            "a listener was installed",
             State::Missing,
             "the simulated device's system calls",
             "a kernel ≥ 5.14; in a container: --security-opt seccomp=unconfined",
