@@ -108,7 +108,8 @@ impl Parser {
         }
         self.facts.entries += 1;
         if record.head_only {
-            self.block = Some(Block { fault: KernelFault::default(), lines: line.to_vec(), stamp });
+            self.block =
+                Some(Block { fault: KernelFault::default(), lines: line.trim_ascii_end().to_vec(), stamp });
             return;
         }
         self.count(kind);
