@@ -97,7 +97,11 @@ fn corrupt_arms_lose_the_private_surface_and_clean_ones_bind_it_again() {
             "clean" => assert!(hazards.is_empty(), "{}", why(arm)),
             _ => {}
         }
-        assert_eq!(record["basis"].as_str().unwrap_or("residency"), "residency", "nothing was executed: {arm}");
+        assert_eq!(
+            record["basis"].as_str().unwrap_or("residency"),
+            "residency",
+            "nothing was executed: {arm}"
+        );
     }
 }
 
@@ -127,7 +131,11 @@ fn workloads_act_as_the_report_says() {
         assert_eq!(verdict(arm), "clean", "{}", why(arm));
     }
     assert_eq!(record("few/file-r")["repro"]["modules"], 2, "per_kernel: one module a kernel");
-    assert!(["corrupt", "clean"].contains(&verdict("over/file-r/copy-engine")), "{}", why("over/file-r/copy-engine"));
+    assert!(
+        ["corrupt", "clean"].contains(&verdict("over/file-r/copy-engine")),
+        "{}",
+        why("over/file-r/copy-engine")
+    );
 }
 
 #[test]

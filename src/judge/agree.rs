@@ -88,7 +88,8 @@ fn prediction(facts: &Facts, context: &Context<'_>) -> Option<String> {
 
 /// Binds that failed with EPERM, as the simulated kernel counted them.
 pub fn eperm_by_sim(facts: &Facts) -> Option<u64> {
-    let failed = &facts.sim.as_ref()?.summary.failed;
+    // Without its end the trace has no totals.
+    let failed = &facts.sim.as_ref().filter(|sim| sim.complete)?.summary.failed;
     Some(failed.iter().filter(|(k, _)| k.contains("VM_BIND") && k.ends_with("EPERM")).map(|(_, n)| n).sum())
 }
 

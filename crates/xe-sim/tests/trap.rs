@@ -170,7 +170,9 @@ fn command_that_cannot_run_is_an_error() {
         [("/no/such/program", libc::ENOENT), ("no-such-program", libc::ENOENT), ("/etc/passwd", libc::EACCES)]
     {
         match run(&[command]) {
-            SimError::CannotExecute { error, .. } => assert_eq!(error.raw_os_error(), Some(want), "{command}"),
+            SimError::CannotExecute { error, .. } => {
+                assert_eq!(error.raw_os_error(), Some(want), "{command}")
+            }
             other => panic!("{command}: {other:?}"),
         }
     }
@@ -230,10 +232,8 @@ fn supervisor() {
     let dir = tempfile::tempdir().unwrap();
     let script = "echo client $$; while :; do sleep 1; done";
     let argv = ["/bin/sh", "-c", script].iter().map(OsString::from).collect();
-    let _ = xe_sim::trap::run(
-        &SimCommand { argv, env: None },
-        options(dir.path(), &dir.path().join("trace")),
-    );
+    let _ =
+        xe_sim::trap::run(&SimCommand { argv, env: None }, options(dir.path(), &dir.path().join("trace")));
 }
 
 #[test]
@@ -241,7 +241,8 @@ fn strace_works_on_top() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("strace");
-    let mut command: Vec<OsString> = ["strace", "-f", "-qq", "-e", "trace=ioctl", "-o"].map(OsString::from).into();
+    let mut command: Vec<OsString> =
+        ["strace", "-f", "-qq", "-e", "trace=ioctl", "-o"].map(OsString::from).into();
     command.push(log.clone().into_os_string());
     command.extend(argv());
     let run = simulate(command, "many_versions");

@@ -66,7 +66,7 @@ pub(super) fn failed<'a>(c: &mut Cursor<'a>) -> Option<(&'a [u8], i32)> {
 }
 
 /// A row of the table of times: name, total ns, count, average, min, max.
-pub(super) fn time_row<'a>(line: &'a [u8]) -> Option<(&'a [u8], KmdTime)> {
+pub(super) fn time_row(line: &[u8]) -> Option<(&[u8], KmdTime)> {
     let mut c = Cursor::new(line);
     c.spaces();
     let name = c.take_while(|b| !b.is_ascii_whitespace());

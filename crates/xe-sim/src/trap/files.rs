@@ -187,8 +187,7 @@ mod tests {
         let client = files.create(FileId(3), 128, libc::O_RDWR).unwrap().try_clone_to_owned().unwrap();
         let other = files.create(FileId(4), 128, libc::O_RDONLY).unwrap().try_clone_to_owned().unwrap();
         let copy = client.try_clone().unwrap();
-        let find =
-            |files: &mut Files, fd: &OwnedFd| files.identify(me, fd.as_raw_fd(), Some(pidfd.as_fd()));
+        let find = |files: &mut Files, fd: &OwnedFd| files.identify(me, fd.as_raw_fd(), Some(pidfd.as_fd()));
         assert_eq!(find(&mut files, &copy), Some(FileId(3)));
         assert_eq!(find(&mut files, &other), Some(FileId(4)));
         assert_eq!(find(&mut files, &arena), None);

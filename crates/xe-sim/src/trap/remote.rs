@@ -236,7 +236,9 @@ mod tests {
     #[test]
     fn only_a_signal_that_would_be_acted_on_waits() {
         let status = |pending: &str, shared: &str, blocked: &str, ignored: &str| {
-            format!("Name:\tx\nSigPnd:\t{pending}\nShdPnd:\t{shared}\nSigBlk:\t{blocked}\nSigIgn:\t{ignored}\n")
+            format!(
+                "Name:\tx\nSigPnd:\t{pending}\nShdPnd:\t{shared}\nSigBlk:\t{blocked}\nSigIgn:\t{ignored}\n"
+            )
         };
         let zero = "0000000000000000";
         let int = "0000000000000002";

@@ -337,13 +337,12 @@ fn one_byte_lock(offset: i64, write: bool) -> libc::flock {
 
 /// `statx(2)` on an open descriptor.
 pub(super) fn statx_fd(fd: BorrowedFd<'_>, flags: i32, mask: u32) -> io::Result<libc::statx> {
+    let flags = flags | libc::AT_EMPTY_PATH;
     // SAFETY: plain integers.
     let mut out: libc::statx = unsafe { std::mem::zeroed() };
     // SAFETY: an empty path with AT_EMPTY_PATH names the descriptor; `out` is writable.
-    check(
-        unsafe { libc::statx(fd.as_raw_fd(), c"".as_ptr(), flags | libc::AT_EMPTY_PATH, mask, &raw mut out) }
-            .into(),
-    )?;
+    let r = unsafe { libc::statx(fd.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut out) };
+    check(r.into())?;
     Ok(out)
 }
 

@@ -89,14 +89,12 @@ fn files() {
     }
     let card = sys::stat(c"/dev/dri/card0");
     is_node(card.st_mode, rdev(card), 0);
-    for statx in [
-        sys::statx(libc::AT_FDCWD, by_path, 0),
-        sys::statx(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH),
-    ] {
+    for statx in
+        [sys::statx(libc::AT_FDCWD, by_path, 0), sys::statx(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH)]
+    {
         is_node(statx.stx_mode.into(), (statx.stx_rdev_major, statx.stx_rdev_minor), 128);
     }
-    let mut names: Vec<_> =
-        std::fs::read_dir("/dev/dri").unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir("/dev/dri").unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["by-path", "card0", "renderD128"]);
 
@@ -291,20 +289,15 @@ fn user_memory() {
     let hole = sys::map(3 * PAGE, RW, ANON, -1, 0);
     sys::unmap(hole.wrapping_add(PAGE), PAGE);
     let bo = drm::create(&fd, 65536).unwrap();
-    let table: [(&str, *mut u8, usize, Result<(), i32>, Result<(), i32>); 9] = [
+    type Row = (&'static str, *mut u8, usize, Result<(), i32>, Result<(), i32>);
+    let table: [Row; 9] = [
         // name, place, bytes, without READONLY, with READONLY
         ("anonymous rw", sys::map(len, RW, ANON, -1, 0), len, Ok(()), Ok(())),
         ("anonymous r", sys::map(len, r, ANON, -1, 0), len, Err(libc::EPERM), Ok(())),
         ("private file rw", sys::map(len, RW, libc::MAP_PRIVATE, raw, 0), len, Ok(()), Ok(())),
         ("private file r", sys::map(len, r, libc::MAP_PRIVATE, raw, 0), len, Err(libc::EPERM), Ok(())),
         ("shared file rw", sys::map(len, RW, libc::MAP_SHARED, raw, 0), len, Ok(()), Ok(())),
-        (
-            "no access",
-            sys::map(len, libc::PROT_NONE, ANON, -1, 0),
-            len,
-            Err(libc::EFAULT),
-            Err(libc::EFAULT),
-        ),
+        ("no access", sys::map(len, libc::PROT_NONE, ANON, -1, 0), len, Err(libc::EFAULT), Err(libc::EFAULT)),
         ("hole", hole, 3 * PAGE, Err(libc::EFAULT), Err(libc::EFAULT)),
         (
             "beyond the file",
