@@ -40,6 +40,8 @@ pub struct Context {
     engine_base: u32,
     /// MI_SET_PREDICATE's mode.
     pub(crate) predicate: u32,
+    /// Commands were fetched from unbound memory: the queue executes no-ops until it is destroyed.
+    pub(crate) adrift: bool,
 }
 
 impl Context {
@@ -52,6 +54,7 @@ impl Context {
             registers: HashMap::new(),
             engine_base,
             predicate: 0,
+            adrift: false,
         }
     }
 

@@ -85,16 +85,19 @@ impl Machine<'_> {
             let progressed = done > 0;
             let at = self.ctx.ip;
             words.clear();
-            if let Err(why) = self.fetch(at, 0, 1, &mut words) {
-                return (progressed, Stop::Fault(why));
+            if self.ctx.adrift {
+                return (progressed, Stop::Parked);
+            }
+            if let Err(stop) = self.fetch(at, 0, 1, &mut words) {
+                return (progressed, stop);
             }
             let header = words.first().copied().unwrap_or(0);
             let Some((command, len)) = table::find(header) else {
                 self.unsupported("unknown command of unknown length", header, at);
                 return (progressed, Stop::Fault(format!("unknown command {header:#010x} at {at:#x}")));
             };
-            if let Err(why) = self.fetch(at, 1, len, &mut words) {
-                return (progressed, Stop::Fault(why));
+            if let Err(stop) = self.fetch(at, 1, len, &mut words) {
+                return (progressed, stop);
             }
             let next = at.wrapping_add(u64::from(len) * 4) & VA_MASK;
             if self.ctx.skips(header) {
@@ -124,9 +127,9 @@ impl Machine<'_> {
 
     /// Appends command words `[from, to)` of the command at `at`.
     ///
-    /// An unbound command address stops the queue even in a VM with a scratch page: the hardware would execute the
-    /// scratch page's zeros (MI_NOOP) for ever, which the kernel ends as a hang.
-    fn fetch(&mut self, at: u64, from: u32, to: u32, words: &mut Vec<u32>) -> Result<(), String> {
+    /// An unbound command address in a VM with a scratch page sets the queue adrift: the hardware executes the scratch
+    /// page's zeros (MI_NOOP) for ever. In long-running mode the kernel never ends that; elsewhere the job times out.
+    fn fetch(&mut self, at: u64, from: u32, to: u32, words: &mut Vec<u32>) -> Result<(), Stop> {
         let mut bytes = [0u8; 256];
         let mut word = from;
         while word < to {
@@ -136,7 +139,11 @@ impl Machine<'_> {
             let touch = self.memory.read(addr, chunk);
             if touch.missed > 0 {
                 self.missed(touch, false, "command fetch");
-                return Err(format!("command fetch from unbound {:#x}", touch.first));
+                if self.memory.vm.scratch {
+                    self.ctx.adrift = true;
+                    return Err(Stop::Parked);
+                }
+                return Err(Stop::Fault(format!("command fetch from unbound {:#x}", touch.first)));
             }
             words.extend(chunk.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
             word += n;
