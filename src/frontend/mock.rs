@@ -189,10 +189,9 @@ fn result_fd() -> Option<i32> {
 
 fn give(bytes: &[u8]) -> Result<(), Failure> {
     let Some(fd) = result_fd() else { return Ok(()) };
-    std::fs::OpenOptions::new()
-        .write(true)
-        .open(format!("/proc/self/fd/{fd}"))
-        .and_then(|mut file| file.write_all(bytes))
+    super::sys::inherited(fd)
+        // Not closed here: a mode may write more than once, or leave the descriptor to a child.
+        .and_then(|file| (&*std::mem::ManuallyDrop::new(file)).write_all(bytes))
         .map_err(|e| Failure::new(Exit::CannotRecord, format!("result descriptor {fd}: {e}")))
 }
 

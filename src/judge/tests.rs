@@ -332,7 +332,7 @@ fn disagreements_name_both_instruments() {
     });
     let judged = run.judge();
     let text = judged.disagreements.join("\n");
-    for part in ["per-dispatch", "sim counts 24", "strace 23", "neo-log 24", "bind unbind bind"] {
+    for part in ["per-dispatch", "sim counts 24", "strace 23", "bind unbind bind"] {
         assert!(text.contains(part), "{part} not in {text}");
     }
 }

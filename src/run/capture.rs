@@ -145,7 +145,8 @@ impl ResultPipe {
                     self.overflow |= n > room;
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // Reported once if the client ended with our byte unread; what it wrote comes all the same.
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionReset) => {}
                 Err(_) => self.pipe = None,
             }
         }
