@@ -187,12 +187,12 @@ fn hex_or_zero(c: &mut Cursor) -> Option<u64> {
     if c.starts(b"0x") { c.hex_0x() } else { c.u64() }
 }
 
-/// What stands behind the last `) = `.
+/// What stands behind `) = `.
 fn outcome(line: &[u8]) -> Option<Outcome<'_>> {
-    let at = memchr::memmem::rfind(line, b" = ")?;
-    if !line.get(..at)?.trim_ascii_end().ends_with(b")") {
-        return None;
-    }
+    // The last that follows the call's bracket: an errno's text may hold one too.
+    let mut candidates = memchr::memmem::rfind_iter(line, b" = ").take(8);
+    let at =
+        candidates.find(|&at| line.get(..at).is_some_and(|call| call.trim_ascii_end().ends_with(b")")))?;
     let mut c = Cursor::new(line.get(at + 3..)?);
     let injected = memchr::memmem::find(c.rest(), b"(INJECTED)").is_some();
     let value = c.take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'?'));
