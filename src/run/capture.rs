@@ -146,7 +146,8 @@ impl ResultPipe {
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 // Reported once if the client ended with our byte unread; what it wrote comes all the same.
-                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionReset) => {}
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionReset) => {
+                }
                 Err(_) => self.pipe = None,
             }
         }
