@@ -27,11 +27,12 @@ impl Observers {
         let mut broken = Vec::new();
         let account = Account::read(&raw.result);
         let result = account.given();
-        let threads = device.and_then(Device::profile).map(|profile| profile.hw_threads());
-        let surface = result
-            .zip(threads)
-            .and_then(|(result, threads)| u64::from(result.kernel.private_mem_size).checked_mul(threads));
-        let surfaces = [surface.unwrap_or(0)];
+        let per_thread = result.map_or(0, |result| u64::from(result.kernel.private_mem_size));
+        let of_device = device.and_then(Device::profile).map(|profile| profile.hw_threads());
+        // The driver sizes the surface for as many threads as this key says, whatever the device has.
+        let of_key = arm.keys.keys.get("OverrideNumComputeUnitsForScratch").and_then(|n| n.parse().ok());
+        let surfaces: Vec<u64> =
+            [of_device, of_key].into_iter().flatten().filter_map(|n| per_thread.checked_mul(n)).collect();
         let known =
             sim::Known { phases: result.map_or(&[], |result| &result.phases), private_surfaces: &surfaces };
         let has = |observer| arm.observers.contains(&observer);
