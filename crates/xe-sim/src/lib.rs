@@ -13,5 +13,6 @@
 pub mod arena;
 pub mod client;
 pub mod device;
+pub mod eu;
 pub mod isa;
 pub mod trace;
