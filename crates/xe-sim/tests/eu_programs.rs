@@ -64,7 +64,8 @@ fn vector_add() {
         let mut rng = Rng(1);
         let n = 1000usize;
         let mut float = |_| rng.word() as f32 / 65536.0 - 30000.0;
-        let (a, b): (Vec<f32>, Vec<f32>) = ((0..n).map(&mut float).collect(), (0..n).map(&mut float).collect());
+        let (a, b): (Vec<f32>, Vec<f32>) =
+            ((0..n).map(&mut float).collect(), (0..n).map(&mut float).collect());
         for hardware_ids in [true, false] {
             let mut memory = Memory::new();
             memory.put_words(A, &words(a.iter().copied()));
@@ -124,7 +125,8 @@ fn reduction_in_local_memory() {
         memory.put_words(C, &[0; 5]);
         let args = [buffer(C, 5), buffer(A, a.len()), Arg::Local(1024)];
         run(kernel, &mut memory, &args, 5, 256);
-        let expected: Vec<u32> = a.chunks(256).map(|c| c.iter().fold(0, |s: u32, x| s.wrapping_add(*x))).collect();
+        let expected: Vec<u32> =
+            a.chunks(256).map(|c| c.iter().fold(0, |s: u32, x| s.wrapping_add(*x))).collect();
         same("reduce", kernel, &memory.words(C), &expected);
     });
 }
@@ -205,7 +207,10 @@ fn every_atomic() {
         for i in 0..32 {
             let winners: Vec<_> = (0..a.len()).filter(|j| j % 32 == i && old[*j] == i as u32).collect();
             // The first exchange finds the old value; whoever stores it again makes room for another.
-            assert!(!winners.is_empty() && winners.iter().any(|j| ours[32 + i] == a[*j]), "compare {i}: {winners:?}");
+            assert!(
+                !winners.is_empty() && winners.iter().any(|j| ours[32 + i] == a[*j]),
+                "compare {i}: {winners:?}"
+            );
         }
     });
 }
@@ -315,9 +320,7 @@ fn calls_that_are_not_inlined() {
         memory.put_words(C, &[0; 256]);
         run(kernel, &mut memory, &[buffer(C, 256), buffer(A, 512), value(9i32.to_le_bytes())], 2, 128);
         let helper = |x: i32, a: &[i32], depth: i32| {
-            (0..depth).fold(x, |s, j| {
-                s.wrapping_mul(a[j as usize]).wrapping_add(if s > x { j } else { -j })
-            })
+            (0..depth).fold(x, |s, j| s.wrapping_mul(a[j as usize]).wrapping_add(if s > x { j } else { -j }))
         };
         let expected: Vec<u32> = (0..256)
             .map(|i| {

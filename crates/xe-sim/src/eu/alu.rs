@@ -17,12 +17,15 @@ pub(super) fn execute(regs: &mut Regs, micro: &Micro, exec: u32, select: u32) ->
         Body::Copy(size) => copy(regs, micro, *size, exec),
         Body::Int32(op) => {
             let logic = matches!(op, Int::And | Int::Or | Int::Xor | Int::Not);
-            let (a, b, c) = (word(regs, micro, 0, logic)?, word(regs, micro, 1, logic)?, word(regs, micro, 2, logic)?);
+            let (a, b, c) =
+                (word(regs, micro, 0, logic)?, word(regs, micro, 1, logic)?, word(regs, micro, 2, logic)?);
             store_words(regs, micro, exec, &int::words(*op, n, &a, &b, &c, select))
         }
         Body::Int64(op) => {
-            let (a, b, c) = (wide(regs, micro, 0, *op)?, wide(regs, micro, 1, *op)?, wide(regs, micro, 2, *op)?);
-            let out = int::wides(*op, n, &a.map(|v| v as u64), &b.map(|v| v as u64), &c.map(|v| v as u64), select);
+            let (a, b, c) =
+                (wide(regs, micro, 0, *op)?, wide(regs, micro, 1, *op)?, wide(regs, micro, 2, *op)?);
+            let out =
+                int::wides(*op, n, &a.map(|v| v as u64), &b.map(|v| v as u64), &c.map(|v| v as u64), select);
             store_wide(regs, micro, exec, &out.map(|v| v as i64))
         }
         Body::Compare32(cond, signed) => {
@@ -295,8 +298,7 @@ fn after_acc(regs: &mut Regs, micro: &Micro) {
     if (to_acc || micro.acc_write) && !micro.dst_ty.is_float() {
         for i in 0..LANES {
             let low: u32 = if ACC + 4 * i < FLAG { regs.get(ACC + 4 * i) } else { 0 };
-            regs.acc_high[i] =
-                if micro.dst_ty.is_signed_int() { ((low as i32) >> 31) as u32 } else { 0 };
+            regs.acc_high[i] = if micro.dst_ty.is_signed_int() { ((low as i32) >> 31) as u32 } else { 0 };
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::flow::Flow;
 use super::lower;
 use super::memory::{Fault, GpuMemory};
-use super::micro::{Body, Micro};
+use super::micro::Micro;
 use crate::isa::{self, Instruction, Op, XE_HPG};
 
 /// A kernel's text is read in pieces of this many bytes.
@@ -74,14 +73,14 @@ fn read(start: u64, memory: &mut impl GpuMemory) -> Result<Code, Fault> {
     let mut text = Vec::new();
     let mut instructions: Vec<(u32, Instruction)> = Vec::new();
     let (mut at, mut furthest) = (0usize, 0i64);
+    let mut more = true;
     while at < LONGEST {
-        if at + 16 > text.len() {
-            let from = text.len();
-            text.resize(from + PIECE, 0);
-            memory.read(start.wrapping_add(from as u64), text.get_mut(from..).unwrap_or_default())?;
+        if at + 16 > text.len() && more {
+            more = fetch(start, &mut text, memory)?;
         }
+        let word = text.get(at..).unwrap_or_default();
         // A word that is none stops the scan; a thread that gets there is told so.
-        let Ok(inst) = isa::decode(text.get(at..at + 16).unwrap_or_default(), &XE_HPG) else { break };
+        let Ok(inst) = isa::decode(word.get(..16).unwrap_or(word), &XE_HPG) else { break };
         furthest = inst.targets(at).fold(furthest, i64::max);
         instructions.push((at as u32, inst));
         let last = match inst.op {
@@ -95,9 +94,20 @@ fn read(start: u64, memory: &mut impl GpuMemory) -> Result<Code, Fault> {
     }
     text.truncate(at);
     let (micros, index) = lower::all(&instructions);
-    debug_assert!(micros.iter().all(|m| match m.body {
-        Body::Flow(Flow::Jmpi { to }) => (to as usize) < micros.len(),
-        _ => true,
-    }));
     Ok(Code { micros, index, instructions, text })
+}
+
+/// Reads on to the end of a page: what lies behind it may not be bound. False: there is no more.
+fn fetch(start: u64, text: &mut Vec<u8>, memory: &mut impl GpuMemory) -> Result<bool, Fault> {
+    let from = text.len();
+    let here = start.wrapping_add(from as u64);
+    text.resize(from + PIECE - (here as usize & (PIECE - 1)), 0);
+    match memory.read(here, text.get_mut(from..).unwrap_or_default()) {
+        Ok(_) => Ok(true),
+        Err(fault) if from == 0 => Err(fault),
+        Err(_) => {
+            text.truncate(from);
+            Ok(false)
+        }
+    }
 }

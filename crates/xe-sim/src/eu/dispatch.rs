@@ -159,7 +159,10 @@ impl Dispatch<'_> {
             for dimension in ids.order {
                 let size = self.local_size.get(usize::from(dimension)).copied().unwrap_or(1).max(1);
                 if dimension < ids.emit {
-                    regs.set(at + (usize::from(dimension) * registers * REG) + 2 * lane, (rest % size) as u16);
+                    regs.set(
+                        at + (usize::from(dimension) * registers * REG) + 2 * lane,
+                        (rest % size) as u16,
+                    );
                 }
                 rest /= size;
             }

@@ -206,7 +206,11 @@ mod tests {
             // Exponents near each other, so that the sum cancels or straddles.
             let mut float = || f32::from_bits(next() & 0x83ff_ffff | (0x3c00_0000 + (next() & 0x0380_0000)));
             let (a, b, c) = (float(), float(), float());
-            assert_eq!(to_f32(fused_odd(a, b, c), Round::Even).to_bits(), a.mul_add(b, c).to_bits(), "{a} {b} {c}");
+            assert_eq!(
+                to_f32(fused_odd(a, b, c), Round::Even).to_bits(),
+                a.mul_add(b, c).to_bits(),
+                "{a} {b} {c}"
+            );
         }
     }
 

@@ -10,8 +10,8 @@ use super::message;
 use super::micro::{At, Body, Float, Int, Micro, Source, Target};
 use super::regs::{self, LANES, REG};
 use crate::isa::{
-    CondMod, Ctrl, Dst, ExecSize, Instruction, MathFn, Op, Place, PredMode, RegFile, Region, Src,
-    SrcMod, SyncFn, Type,
+    CondMod, Ctrl, Dst, ExecSize, Instruction, MathFn, Op, Place, PredMode, RegFile, Region, Src, SrcMod,
+    SyncFn, Type,
 };
 
 /// Lowers `instructions` (byte offset, instruction), the text of one kernel.
@@ -73,7 +73,15 @@ fn fill(
             micro.body = Body::Flow(flow(inst, offset, index)?);
             return Ok(());
         }
-        Op::If | Op::Else | Op::Endif | Op::While | Op::Break | Op::Cont | Op::Halt | Op::Brd | Op::Brc
+        Op::If
+        | Op::Else
+        | Op::Endif
+        | Op::While
+        | Op::Break
+        | Op::Cont
+        | Op::Halt
+        | Op::Brd
+        | Op::Brc
         | Op::Calla => {
             return refuse("this kind of flow control is not modelled (the compiler makes goto and join)");
         }
@@ -109,7 +117,10 @@ fn fill(
 fn reads_state(src: &Src) -> bool {
     matches!(
         src,
-        Src::Reg { place: Place::Direct { file: RegFile::Ce | RegFile::Ip | RegFile::Tm | RegFile::Sr, .. }, .. }
+        Src::Reg {
+            place: Place::Direct { file: RegFile::Ce | RegFile::Ip | RegFile::Tm | RegFile::Sr, .. },
+            ..
+        }
     )
 }
 
@@ -424,7 +435,8 @@ fn flow(inst: &Instruction, offset: u32, index: &HashMap<u32, u32>) -> Result<Fl
 
 fn direct(file: RegFile, reg: u8, sub: usize, reach: usize) -> Result<u32, Refusal> {
     let Some((start, len)) = regs::span(file) else { return refuse(format!("register file {file:?}")) };
-    let at = usize::from(reg) * REG + sub;
+    // Flag registers are four bytes each and lie side by side.
+    let at = usize::from(reg) * if file == RegFile::Flag { 4 } else { REG } + sub;
     if at + reach > len {
         return refuse("operand beyond its register file");
     }
@@ -520,9 +532,10 @@ fn source(src: &Src, lanes: ExecSize) -> Result<Source, Refusal> {
 fn immediate(bits: u64, ty: Type) -> Result<Source, Refusal> {
     let nibble = |i: usize| (bits >> (4 * i) & 15) as i8;
     let (at, ty) = match ty {
-        Type::V => {
-            (At::Vector(std::array::from_fn(|i| if nibble(i) > 7 { nibble(i) - 16 } else { nibble(i) })), Type::W)
-        }
+        Type::V => (
+            At::Vector(std::array::from_fn(|i| if nibble(i) > 7 { nibble(i) - 16 } else { nibble(i) })),
+            Type::W,
+        ),
         Type::Uv => (At::Vector(std::array::from_fn(nibble)), Type::Uw),
         Type::Vf => {
             let value = |i: usize| super::float::from_restricted((bits >> (8 * i)) as u8);

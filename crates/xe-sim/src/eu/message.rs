@@ -316,16 +316,7 @@ fn dc1(desc: u32) -> Decoded {
             };
             let what = if kind == 0x10 { What::Load } else { What::Store };
             let model = Model::Flat;
-            Ok(Kind::Access(Access {
-                what,
-                model,
-                addr: 8,
-                size,
-                reg_size,
-                count,
-                lanes,
-                transposed: false,
-            }))
+            Ok(Kind::Access(Access { what, model, addr: 8, size, reg_size, count, lanes, transposed: false }))
         }
         kind => Err(format!("data port 1 message type {kind:#x}").into()),
     }
@@ -346,7 +337,10 @@ mod tests {
     fn messages_as_the_compiler_makes_them() {
         // IGA: load.ugm.d32.a32.ca.ca.bss, store_..d32x64t.a64, atomic_umin.slm.d32.a32.
         let load = access(Sfid::Ugm, 0x2428_0500, 16);
-        assert_eq!((load.what, load.model, load.addr, load.size, load.count), (What::Load, Model::Bindless, 4, 4, 1));
+        assert_eq!(
+            (load.what, load.model, load.addr, load.size, load.count),
+            (What::Load, Model::Bindless, 4, 4, 1)
+        );
         let store = access(Sfid::Ugm, 0x020e_f584, 1);
         assert_eq!((store.what, store.addr, store.count, store.transposed), (What::Store, 8, 64, true));
         assert_eq!(access(Sfid::Dc1, 0x0206_5cff | 0x10 << 14, 8).model, Model::Flat);

@@ -9,8 +9,8 @@
 mod alu;
 mod cache;
 mod dispatch;
-mod flow;
 mod float;
+mod flow;
 mod int;
 mod lower;
 mod math;

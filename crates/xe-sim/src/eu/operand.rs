@@ -91,7 +91,8 @@ pub(super) fn scatter<T: Raw>(
                         value.put(chunk);
                     }
                 } else {
-                    for (i, (value, chunk)) in values.iter().zip(bytes.chunks_exact_mut(T::SIZE)).enumerate() {
+                    for (i, (value, chunk)) in values.iter().zip(bytes.chunks_exact_mut(T::SIZE)).enumerate()
+                    {
                         if mask >> i & 1 != 0 {
                             value.put(chunk);
                         }

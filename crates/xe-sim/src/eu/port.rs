@@ -56,6 +56,10 @@ const BUFFER: u32 = 4;
 const SCRATCH: u32 = 6;
 const NULL: u32 = 7;
 
+/// Address bits that the shared local memory looks at. The compiler lets local pointers begin at 0x1000_0000, so that
+/// none is null, and sends them as they are.
+const SLM_WINDOW: u64 = 0x0fff_ffff;
+
 /// Largest access of a message: 32 channels of eight quadwords.
 const STAGE: usize = LANES * 64;
 
@@ -73,7 +77,13 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         }
     }
 
-    fn surface(&mut self, model: Model, message: &Message, regs: &Regs, thread: u32) -> Result<Surface, Trouble> {
+    fn surface(
+        &mut self,
+        model: Model,
+        message: &Message,
+        regs: &Regs,
+        thread: u32,
+    ) -> Result<Surface, Trouble> {
         let ex_desc = Self::descriptor(regs, message.ex_desc);
         // Bits 31:6 of a register, or bits 31:12 for bits 25:6 of the offset.
         let offset = if message.ex_bso { ex_desc & !0x3f } else { (ex_desc >> 12) << 6 };
@@ -88,7 +98,9 @@ impl<'a, M: GpuMemory> Port<'a, M> {
             }
             Model::Slm => return Ok(Surface { base: 0, size: self.slm.len() as u64 }),
         };
-        if let Some(surface) = self.surfaces.get(&(state, thread)).or_else(|| self.surfaces.get(&(state, u32::MAX))) {
+        if let Some(surface) =
+            self.surfaces.get(&(state, thread)).or_else(|| self.surfaces.get(&(state, u32::MAX)))
+        {
             return Ok(*surface);
         }
         let (surface, per_thread) = self.read_surface(state, thread)?;
@@ -230,12 +242,13 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         let surface = self.surface(access.model, message, regs, thread)?;
         let lanes = if access.transposed { 1 } else { usize::from(access.lanes) };
         let addr_len = usize::from(access.addr) * lanes;
+        let window = if access.model == Model::Slm { SLM_WINDOW } else { u64::MAX };
         let mut offsets: Lanes<u64> = [0; LANES];
         let bytes = Self::payload(regs, message.src0, addr_len)?;
         for (slot, chunk) in offsets.iter_mut().zip(bytes.chunks_exact(access.addr.into())) {
             let mut wide = [0u8; 8];
             wide.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
-            *slot = u64::from_le_bytes(wide);
+            *slot = u64::from_le_bytes(wide) & window;
         }
         let data = message.src1.unwrap_or(message.src0 + addr_len.next_multiple_of(REG));
         if access.transposed {
@@ -427,8 +440,12 @@ fn apply(op: Atomic, size: usize, old: u64, a: u64, b: u64) -> Option<u64> {
         Atomic::Xor => Some(old ^ a),
         Atomic::FloatAdd => real(float(old) + float(a)),
         Atomic::FloatSub => real(float(old) - float(a)),
-        Atomic::FloatMin => real(if float(a) < float(old) || float(old).is_nan() { float(a) } else { float(old) }),
-        Atomic::FloatMax => real(if float(a) > float(old) || float(old).is_nan() { float(a) } else { float(old) }),
+        Atomic::FloatMin => {
+            real(if float(a) < float(old) || float(old).is_nan() { float(a) } else { float(old) })
+        }
+        Atomic::FloatMax => {
+            real(if float(a) > float(old) || float(old).is_nan() { float(a) } else { float(old) })
+        }
         Atomic::FloatCompareExchange => (float(old) == float(a)).then_some(b),
     }
 }

@@ -38,7 +38,9 @@ pub struct ExecStats {
 pub enum ExecError {
     #[error("not modelled: {reason}: `{text}` at {offset:#x} of the kernel at {kernel:#x}")]
     Unsupported { kernel: u64, offset: u32, text: String, reason: String },
-    #[error("the kernel at {kernel:#x} was stopped after {instructions} instructions, at {offset:#x} (`{text}`)")]
+    #[error(
+        "the kernel at {kernel:#x} was stopped after {instructions} instructions, at {offset:#x} (`{text}`)"
+    )]
     Budget { kernel: u64, offset: u32, text: String, instructions: u64 },
     #[error(
         "memory fault: {} of {:#x}, by `{text}` at {offset:#x} of the kernel at {kernel:#x}",
@@ -47,7 +49,9 @@ pub enum ExecError {
     Fault { kernel: u64, offset: u32, text: String, fault: Fault },
     #[error("memory fault while fetching the kernel at {kernel:#x}")]
     KernelFault { kernel: u64, fault: Fault },
-    #[error("{waiting} of {threads} threads wait at a barrier that the others never reach, kernel at {kernel:#x}")]
+    #[error(
+        "{waiting} of {threads} threads wait at a barrier that the others never reach, kernel at {kernel:#x}"
+    )]
     BarrierDeadlock { kernel: u64, waiting: u32, threads: u32 },
     #[error("dispatch that no hardware accepts: {0}")]
     BadDispatch(&'static str),

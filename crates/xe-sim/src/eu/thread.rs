@@ -187,7 +187,14 @@ impl Thread {
         }
     }
 
-    fn branch(&mut self, micro: &Micro, flow: Flow, active: u32, pred: u32, code: &Code) -> Result<u32, Stop> {
+    fn branch(
+        &mut self,
+        micro: &Micro,
+        flow: Flow,
+        active: u32,
+        pred: u32,
+        code: &Code,
+    ) -> Result<u32, Stop> {
         let here = self.ip;
         let taken = (active & pred) << micro.mask_offset;
         Ok(match flow {
@@ -213,7 +220,9 @@ impl Thread {
             Flow::Ret { src } => {
                 let (to, mask): (u32, u32) = (self.regs.get(src as usize), self.regs.get(src as usize + 4));
                 let Some(to) = code.index.get(&to) else {
-                    return Err(Stop::Unsupported(format!("return to {to:#x}, where no instruction starts").into()));
+                    return Err(Stop::Unsupported(
+                        format!("return to {to:#x}, where no instruction starts").into(),
+                    ));
                 };
                 self.channels.ret(here, taken, *to, mask)
             }
@@ -234,7 +243,8 @@ impl Thread {
                     Desc::Imm(bits) => bits,
                     Desc::A0 { .. } => Port::<M>::descriptor(&self.regs, message.desc),
                 };
-                message::decode_for(message.sfid, message.eot, desc, micro.lanes).map_err(Stop::Unsupported)?
+                message::decode_for(message.sfid, message.eot, desc, micro.lanes)
+                    .map_err(Stop::Unsupported)?
             }
             Ok(kind) => *kind,
             Err(reason) => return Err(Stop::Unsupported(reason.clone())),
@@ -266,5 +276,4 @@ impl Thread {
         }
         Ok(None)
     }
-
 }

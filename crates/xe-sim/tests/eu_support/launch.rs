@@ -74,6 +74,8 @@ impl<'a> Launch<'a> {
                 other => panic!("relocation type {other}"),
             }
         }
+        // Memory is bound in pages.
+        text.resize(text.len().next_multiple_of(4096), 0);
         memory.map(INSTRUCTIONS, text);
         memory.map(CONSTANTS, kernel.constants.clone());
         let private = kernel.env("private_size").next_multiple_of(64);

@@ -79,7 +79,9 @@ pub fn parse(binary: &[u8]) -> BTreeMap<String, Kernel> {
         elf.section_by_name(".data.const").map_or_else(Vec::new, |s| s.data().expect("bytes").to_vec());
     for section in elf.sections() {
         let name = section.name().expect("a name");
-        let Some(kernel) = name.strip_prefix(".text.").and_then(|name| kernels.get_mut(name)) else { continue };
+        let Some(kernel) = name.strip_prefix(".text.").and_then(|name| kernels.get_mut(name)) else {
+            continue;
+        };
         kernel.text = section.data().expect("its bytes").to_vec();
         kernel.constants = constants.clone();
         for (offset, relocation) in section.relocations() {
