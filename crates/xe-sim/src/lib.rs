@@ -14,6 +14,7 @@ pub mod arena;
 pub mod client;
 pub mod cs;
 pub mod device;
+pub mod eu;
 pub mod fault;
 pub mod isa;
 pub mod oracle;

@@ -1,0 +1,585 @@
+//! From decoded instructions to [`Micro`]: everything that does not depend on register contents is settled here.
+//!
+//! What the model does not have becomes [`Body::Unsupported`], which ends the run when a thread reaches it.
+
+use std::collections::HashMap;
+
+use super::flow::Flow;
+use super::math::MathOp;
+use super::message;
+use super::micro::{At, Body, Float, Int, Micro, Source, Target};
+use super::regs::{self, LANES, REG};
+use crate::isa::{
+    CondMod, Ctrl, Dst, ExecSize, Instruction, MathFn, Op, Place, PredMode, RegFile, Region, Src, SrcMod,
+    SyncFn, Type,
+};
+
+/// Lowers `instructions` (byte offset, instruction), the text of one kernel.
+pub(super) fn all(instructions: &[(u32, Instruction)]) -> (Vec<Micro>, HashMap<u32, u32>) {
+    let index: HashMap<u32, u32> = instructions
+        .iter()
+        .enumerate()
+        .filter_map(|(i, (offset, _))| Some((*offset, u32::try_from(i).ok()?)))
+        .collect();
+    let micros = instructions.iter().map(|(offset, inst)| lower(inst, *offset, &index)).collect();
+    (micros, index)
+}
+
+type Refusal = Box<str>;
+
+fn refuse<T>(reason: impl Into<Box<str>>) -> Result<T, Refusal> {
+    Err(reason.into())
+}
+
+fn lower(inst: &Instruction, offset: u32, index: &HashMap<u32, u32>) -> Micro {
+    let mut micro = Micro {
+        body: Body::Nop,
+        lanes: inst.exec_size.lanes(),
+        mask_offset: inst.mask_offset,
+        no_mask: inst.no_mask,
+        saturate: inst.saturate,
+        acc_write: inst.acc_wr_en,
+        pred: inst.pred,
+        cond: inst.cond,
+        flag_bit: inst.flag.reg.min(1) * 32 + inst.flag.sub.min(1) * 16 + inst.mask_offset.min(31),
+        dst: Target::Null,
+        dst_ty: Type::Ud,
+        src: [None, None, None],
+        reads_state: false,
+        offset,
+    };
+    if let Err(reason) = fill(&mut micro, inst, offset, index) {
+        micro.body = Body::Unsupported(reason);
+    }
+    micro
+}
+
+fn fill(
+    micro: &mut Micro,
+    inst: &Instruction,
+    offset: u32,
+    index: &HashMap<u32, u32>,
+) -> Result<(), Refusal> {
+    match inst.op {
+        Op::Illegal => return refuse("illegal instruction"),
+        Op::Nop => return Ok(()),
+        Op::Sync => {
+            if matches!(inst.ctrl, Ctrl::Sync(SyncFn::Bar)) {
+                micro.body = Body::Barrier;
+            }
+            return Ok(());
+        }
+        Op::Goto | Op::Join | Op::Jmpi | Op::Call | Op::Ret => {
+            micro.body = Body::Flow(flow(inst, offset, index)?);
+            return Ok(());
+        }
+        Op::If
+        | Op::Else
+        | Op::Endif
+        | Op::While
+        | Op::Break
+        | Op::Cont
+        | Op::Halt
+        | Op::Brd
+        | Op::Brc
+        | Op::Calla => {
+            return refuse("this kind of flow control is not modelled (the compiler makes goto and join)");
+        }
+        Op::Send | Op::Sendc => {
+            micro.body = Body::Send(Box::new(message::lower(inst)?));
+            return Ok(());
+        }
+        Op::Dpas | Op::Dpasw => return refuse("the systolic array is not modelled"),
+        Op::Movi => return refuse("movi is not modelled"),
+        _ => {}
+    }
+    let lanes = inst.exec_size;
+    if let Some(dst) = &inst.dst {
+        micro.dst = target(dst, lanes)?;
+        micro.dst_ty = dst.ty;
+        if dst.ty.size() == 0 {
+            return refuse("destination type");
+        }
+    }
+    for (slot, src) in micro.src.iter_mut().zip(&inst.src) {
+        if let Some(src) = src {
+            *slot = Some(source(src, lanes)?);
+            micro.reads_state |= reads_state(src);
+        }
+    }
+    if micro.src.iter().flatten().any(|s| s.ty == Type::Df) || micro.dst_ty == Type::Df {
+        return refuse("the device has no double precision");
+    }
+    micro.body = body(micro, inst)?;
+    Ok(())
+}
+
+fn reads_state(src: &Src) -> bool {
+    matches!(
+        src,
+        Src::Reg {
+            place: Place::Direct { file: RegFile::Ce | RegFile::Ip | RegFile::Tm | RegFile::Sr, .. },
+            ..
+        }
+    )
+}
+
+fn is_small(source: &Source) -> bool {
+    source.ty.size() <= 4
+}
+
+/// Computed on 64 bits where 32 are not enough to get the destination's value.
+fn by_width(micro: &Micro, op: Int) -> Result<Body, Refusal> {
+    let quad = micro.src.iter().flatten().any(|s| !is_small(s)) || micro.dst_ty.size() > 4;
+    if !quad && !micro.saturate {
+        return Ok(Body::Int32(op));
+    }
+    let exact_when_wide = matches!(
+        op,
+        Int::Mov | Int::Add | Int::Add3 | Int::Mul | Int::Mad | Int::And | Int::Or | Int::Xor | Int::Not
+    ) || matches!(op, Int::Select | Int::Avg | Int::Bfn(_));
+    let shifts = matches!(op, Int::Shl | Int::Shr | Int::Asr | Int::Rol(_) | Int::Ror(_) | Int::Cbit);
+    let all_quad = micro.src.first().is_some_and(|s| s.as_ref().is_some_and(|s| !is_small(s)));
+    if exact_when_wide || (shifts && all_quad && !micro.saturate) {
+        return Ok(Body::Int64(op));
+    }
+    // A word shifted left into a quadword, and the like.
+    if matches!(op, Int::Shl | Int::Asr) && !micro.saturate {
+        return Ok(Body::Int64(op));
+    }
+    refuse("operation with saturation or 64-bit operands")
+}
+
+fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
+    let float = micro.src.iter().flatten().any(|s| s.ty.is_float());
+    if matches!(micro.cond, Some(CondMod::Ov)) {
+        return refuse("overflow condition");
+    }
+    if inst.op == Op::Mov {
+        return mov(micro, inst);
+    }
+    if inst.op == Op::Math {
+        return math(micro, inst);
+    }
+    if float {
+        return float_body(micro, inst);
+    }
+    if micro.dst_ty.is_float() && !matches!(inst.op, Op::Cmp) {
+        return refuse("integer sources and a float destination");
+    }
+    let width = |micro: &Micro, k: usize| {
+        micro.src.get(k).and_then(Option::as_ref).map_or(32, |s| s.ty.size().max(2) * 8)
+    };
+    let signed = |micro: &Micro, k: usize| {
+        micro.src.get(k).and_then(Option::as_ref).is_some_and(|s| s.ty.is_signed_int())
+    };
+    // A shift to the right sees no more than the source's own bits.
+    if matches!(inst.op, Op::Shr)
+        && let Some(Some(s)) = micro.src.first_mut()
+        && s.modifier == SrcMod::None
+    {
+        s.ty = match s.ty {
+            Type::B => Type::Ub,
+            Type::W => Type::Uw,
+            Type::D => Type::Ud,
+            Type::Q => Type::Uq,
+            other => other,
+        };
+    }
+    let op = match inst.op {
+        Op::Not => Int::Not,
+        Op::And => Int::And,
+        Op::Or => Int::Or,
+        Op::Xor => Int::Xor,
+        Op::Shl => Int::Shl,
+        Op::Shr => Int::Shr,
+        // Extended with zeros, an unsigned source of less than 32 bits has no sign to keep.
+        Op::Asr if !signed(micro, 0) => Int::Shr,
+        Op::Asr => Int::Asr,
+        Op::Rol => Int::Rol(width(micro, 0)),
+        Op::Ror => Int::Ror(width(micro, 0)),
+        Op::Add => Int::Add,
+        Op::Add3 => Int::Add3,
+        Op::Avg => return Ok(Body::Int64(Int::Avg)),
+        Op::Mul => return multiply(micro),
+        Op::Mad => Int::Mad,
+        Op::Mac => {
+            with_accumulator(micro);
+            Int::Mad
+        }
+        Op::Mach => {
+            return Ok(if micro.acc_write { Body::MulHigh } else { Body::MulLow });
+        }
+        Op::Addc => return Ok(Body::Carry),
+        Op::Subb => return Ok(Body::Borrow),
+        Op::Bfn => match inst.ctrl {
+            Ctrl::Bfn(table) => Int::Bfn(table),
+            _ => return refuse("bfn without a table"),
+        },
+        Op::Bfe => Int::Bfe { signed: signed(micro, 2) },
+        Op::Bfi1 => Int::Bfi1,
+        Op::Bfi2 => Int::Bfi2,
+        Op::Lzd => Int::Lzd,
+        Op::Fbh => Int::Fbh { signed: signed(micro, 0) },
+        Op::Fbl => Int::Fbl,
+        Op::Cbit => Int::Cbit,
+        Op::Bfrev => Int::Bfrev,
+        Op::Dp4a => Int::Dp4a(signed(micro, 1), signed(micro, 2)),
+        Op::Cmp => return compare(micro),
+        Op::Csel => match micro.cond {
+            Some(cond) => return Ok(Body::CompareInt(cond)),
+            None => return refuse("csel without a condition"),
+        },
+        Op::Sel => match micro.cond {
+            None => Int::Select,
+            Some(cond) => return select_lesser(micro, cond),
+        },
+        other => return refuse(format!("{} on these types", other.mnemonic())),
+    };
+    by_width(micro, op)
+}
+
+/// Are two integer sources comparable as 32-bit words, and how: signed (`Some(true)`) or unsigned?
+fn common_sign(micro: &Micro) -> Option<bool> {
+    let mut signed = true;
+    let mut unsigned = true;
+    for source in micro.src.iter().flatten().take(2) {
+        let narrow = source.ty.size() < 4 && !matches!(source.at, At::Vector(_));
+        match source.ty {
+            Type::Ud => signed = false,
+            Type::Ub | Type::Uw if narrow => {}
+            _ => unsigned = false,
+        }
+        if source.modifier != SrcMod::None {
+            // A negated unsigned value has a sign; a negated word may leave its range.
+            (signed, unsigned) = (signed && source.ty.size() < 4, false);
+        }
+        if source.ty.size() > 4 {
+            return None;
+        }
+    }
+    if signed {
+        Some(true)
+    } else if unsigned {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+fn compare(micro: &Micro) -> Result<Body, Refusal> {
+    let Some(cond) = micro.cond else { return refuse("cmp without a condition") };
+    if micro.src.iter().flatten().any(|s| s.ty == Type::Uq) {
+        return refuse("cmp of unsigned quadwords");
+    }
+    Ok(match common_sign(micro) {
+        Some(signed) => Body::Compare32(cond, signed),
+        None => Body::CompareInt(cond),
+    })
+}
+
+fn select_lesser(micro: &mut Micro, cond: CondMod) -> Result<Body, Refusal> {
+    let signed = common_sign(micro);
+    let sign = signed.unwrap_or(true);
+    let op = match cond {
+        CondMod::Lt | CondMod::Le => Int::Min { signed: sign },
+        CondMod::Gt | CondMod::Ge => Int::Max { signed: sign },
+        _ => return refuse("sel with this condition"),
+    };
+    micro.cond = None;
+    if signed.is_some() && micro.dst_ty.size() <= 4 && !micro.saturate {
+        Ok(Body::Int32(op))
+    } else {
+        Ok(Body::Int64(op))
+    }
+}
+
+fn multiply(micro: &mut Micro) -> Result<Body, Refusal> {
+    let dword = micro.src.iter().flatten().any(|s| s.ty.size() == 4);
+    let to_acc = matches!(micro.dst, Target::Line { off, step: 4 } if off as usize == regs::ACC);
+    if dword && to_acc && !micro.saturate {
+        return Ok(Body::MulAcc);
+    }
+    by_width(micro, Int::Mul)
+}
+
+/// `mac` is `mad` with the accumulator as the addend.
+fn with_accumulator(micro: &mut Micro) {
+    let [a, b, _] = std::mem::take(&mut micro.src);
+    let at = At::Line { off: regs::ACC as u32, step: micro.dst_ty.size().into() };
+    micro.src = [Some(Source { at, ty: micro.dst_ty, modifier: SrcMod::None }), a, b];
+}
+
+fn mov(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
+    let Some(Some(source)) = micro.src.first() else { return refuse("mov without a source") };
+    let (from, to) = (source.ty, micro.dst_ty);
+    let plain = source.modifier == SrcMod::None
+        && !micro.saturate
+        && micro.cond.is_none()
+        && inst.op == Op::Mov
+        && !matches!(source.at, At::Vector(_) | At::Floats(_));
+    match (from.is_float(), to.is_float()) {
+        (true, true) if plain && from == to => Ok(Body::Copy(to.size())),
+        (true, true) => Ok(Body::Float(Float::Mov)),
+        (false, true) => Ok(Body::IntToFloat),
+        (true, false) => {
+            // The conversion saturates by itself.
+            micro.saturate = false;
+            Ok(Body::FloatToInt)
+        }
+        (false, false) if plain && from.size() == to.size() => Ok(Body::Copy(to.size())),
+        (false, false) => by_width(micro, Int::Mov),
+    }
+}
+
+fn float_body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
+    let all = micro.src.iter().flatten().all(|s| s.ty.is_float());
+    if !all {
+        return refuse("float and integer sources together");
+    }
+    if !micro.dst_ty.is_float() && !matches!(inst.op, Op::Cmp) {
+        return refuse("float sources and an integer destination");
+    }
+    let op = match inst.op {
+        Op::Add => Float::Add,
+        Op::Mul => Float::Mul,
+        Op::Mad => Float::Mad,
+        Op::Mac => {
+            with_accumulator(micro);
+            Float::Mad
+        }
+        Op::Frc => Float::Frc,
+        Op::Rndd => Float::Floor,
+        Op::Rndu => Float::Ceil,
+        Op::Rnde => Float::Even,
+        Op::Rndz => Float::Trunc,
+        Op::Cmp | Op::Csel => match micro.cond {
+            Some(cond) => return Ok(Body::CompareFloat(cond)),
+            None => return refuse("no condition"),
+        },
+        Op::Sel => match micro.cond.take() {
+            None => Float::Select,
+            Some(CondMod::Lt | CondMod::Le) => Float::Min,
+            Some(CondMod::Gt | CondMod::Ge) => Float::Max,
+            Some(_) => return refuse("sel with this condition"),
+        },
+        other => return refuse(format!("{} on floats", other.mnemonic())),
+    };
+    Ok(Body::Float(op))
+}
+
+fn math(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
+    let Ctrl::Math(function) = inst.ctrl else { return refuse("math without a function") };
+    let signed = micro.src.iter().flatten().take(2).all(|s| s.ty.is_signed_int());
+    let integer = !micro.src.iter().flatten().any(|s| s.ty.is_float());
+    let op = match function {
+        MathFn::Inv => MathOp::Inv,
+        MathFn::Log => MathOp::Log,
+        MathFn::Exp => MathOp::Exp,
+        MathFn::Sqt => MathOp::Sqrt,
+        MathFn::Rsqt => MathOp::Rsqrt,
+        MathFn::Sin => MathOp::Sin,
+        MathFn::Cos => MathOp::Cos,
+        MathFn::Fdiv => MathOp::Fdiv,
+        MathFn::Pow => MathOp::Pow,
+        MathFn::Invm => MathOp::Invm,
+        MathFn::Rsqtm => MathOp::Rsqtm,
+        MathFn::Iqot => MathOp::Quotient { signed },
+        MathFn::Irem => MathOp::Remainder { signed },
+        MathFn::Idiv => return refuse("math.idiv (two destinations)"),
+    };
+    if matches!(op, MathOp::Quotient { .. } | MathOp::Remainder { .. }) != integer {
+        return refuse("math on these types");
+    }
+    if matches!(op, MathOp::Invm | MathOp::Rsqtm) {
+        micro.cond = None;
+    }
+    Ok(Body::Math(op))
+}
+
+fn flow(inst: &Instruction, offset: u32, index: &HashMap<u32, u32>) -> Result<Flow, Refusal> {
+    let Some(branch) = inst.branch() else { return refuse("no branch target") };
+    let resolve = |target: Option<i32>| -> Result<u32, Refusal> {
+        let Some(target) = target else { return refuse("branch target in a register") };
+        let to = i64::from(offset) + i64::from(target);
+        let place = u32::try_from(to).ok().and_then(|to| index.get(&to));
+        place.copied().ok_or_else(|| format!("branch to {to:#x}, where no instruction starts").into())
+    };
+    let register = |place: Place| match place {
+        Place::Direct { file: RegFile::Grf, reg, sub } if usize::from(sub) + 8 <= REG => {
+            Ok(u32::from(reg) * REG as u32 + u32::from(sub))
+        }
+        _ => refuse("call or return outside the general registers"),
+    };
+    Ok(match inst.op {
+        Op::Goto if branch.branch_ctrl => {
+            let next = i32::try_from(inst.size()).unwrap_or(i32::MAX);
+            if branch.jip != Some(next) {
+                return refuse("goto.b whose first target is not the next instruction");
+            }
+            Flow::GotoBack { uip: resolve(branch.uip)? }
+        }
+        Op::Goto => Flow::Goto { jip: resolve(branch.jip)?, uip: resolve(branch.uip)? },
+        Op::Join => Flow::Join { jip: resolve(branch.jip)? },
+        Op::Jmpi => Flow::Jmpi { to: resolve(branch.jip)? },
+        Op::Call => match &inst.dst {
+            Some(dst) => Flow::Call { to: resolve(branch.jip)?, dst: register(dst.place)? },
+            None => return refuse("call without a destination"),
+        },
+        _ => match inst.src.first() {
+            Some(Some(Src::Reg { place, .. })) => Flow::Ret { src: register(*place)? },
+            _ => return refuse("ret without a source"),
+        },
+    })
+}
+
+fn direct(file: RegFile, reg: u8, sub: usize, reach: usize) -> Result<u32, Refusal> {
+    let Some((start, len)) = regs::span(file) else { return refuse(format!("register file {file:?}")) };
+    // Flag registers are four bytes each and lie side by side.
+    let at = usize::from(reg) * if file == RegFile::Flag { 4 } else { REG } + sub;
+    if at + reach > len {
+        return refuse("operand beyond its register file");
+    }
+    Ok((start + at) as u32)
+}
+
+fn target(dst: &Dst, lanes: ExecSize) -> Result<Target, Refusal> {
+    let size = usize::from(dst.ty.size());
+    let step = usize::from(dst.hstride.max(1)) * size;
+    let reach = step * (usize::from(lanes.lanes()) - 1) + size;
+    Ok(match dst.place {
+        Place::Direct { file: RegFile::Null, .. } => Target::Null,
+        Place::Direct { file, reg, sub } => {
+            if matches!(file, RegFile::Ip | RegFile::Ce) {
+                return refuse(format!("writing {file:?}"));
+            }
+            Target::Line { off: direct(file, reg, sub.into(), reach)?, step: step as u16 }
+        }
+        Place::Macro { file: RegFile::Null, .. } => Target::Null,
+        Place::Macro { file, reg, .. } => {
+            Target::Line { off: direct(file, reg, 0, reach)?, step: step as u16 }
+        }
+        Place::Indirect { addr, offset } => Target::Moving { addr, imm: offset, step: step as u16 },
+    })
+}
+
+fn source(src: &Src, lanes: ExecSize) -> Result<Source, Refusal> {
+    let n = usize::from(lanes.lanes());
+    match *src {
+        Src::Imm { bits, ty } => immediate(bits, ty),
+        Src::Reg { place: Place::Direct { file: RegFile::Null, .. }, ty, modifier, .. } => {
+            Ok(Source { at: At::Imm(0), ty, modifier })
+        }
+        Src::Reg { place, region, modifier, ty } => {
+            let size = usize::from(ty.size());
+            if size == 0 {
+                return refuse("source type");
+            }
+            // Rows of `w` elements `h` apart, `v` from one row to the next; in bytes from here on.
+            let (v, w, h) = match region {
+                Region::Vwh { v, w, h } => (v, w.max(1), h),
+                Region::Vxh { w, h } => (0, w.max(1), h),
+                Region::Vh { v, h } => (v, if h == 0 || v < h { 1 } else { v / h }, h),
+                Region::H { h } => (h, 1, h),
+            };
+            if !w.is_power_of_two() {
+                return refuse("source region");
+            }
+            let shift = w.trailing_zeros() as u8;
+            let (v, h) = (usize::from(v) * size, usize::from(h) * size);
+            let rows = (n - 1) >> shift;
+            let in_row = (n - 1).min(usize::from(w) - 1);
+            let reach = rows * v + in_row * h + size;
+            let linear = if n == 1 {
+                Some(0)
+            } else if w == 1 {
+                Some(v)
+            } else if usize::from(w) >= n || v == usize::from(w) * h {
+                Some(h)
+            } else {
+                None
+            };
+            let at = match place {
+                Place::Indirect { addr, offset } if matches!(region, Region::Vxh { .. }) => {
+                    if usize::from(addr) + rows >= 16 {
+                        return refuse("addresses beyond a0");
+                    }
+                    At::PerRow { addr, imm: offset, h: h as u16, shift }
+                }
+                Place::Indirect { addr, offset } => {
+                    At::Moving { addr, imm: offset, v: v as u16, h: h as u16, shift }
+                }
+                Place::Direct { .. } if matches!(region, Region::Vxh { .. }) => {
+                    return refuse("source region");
+                }
+                Place::Direct { file, reg, sub } => {
+                    let off = direct(file, reg, sub.into(), reach)?;
+                    match linear {
+                        Some(step) => At::Line { off, step: step as u16 },
+                        None => At::Grid { off, v: v as u16, h: h as u16, shift },
+                    }
+                }
+                Place::Macro { file, reg, .. } => {
+                    let off = direct(file, reg, 0, size * n)?;
+                    At::Line { off, step: size as u16 }
+                }
+            };
+            Ok(Source { at, ty, modifier })
+        }
+    }
+}
+
+fn immediate(bits: u64, ty: Type) -> Result<Source, Refusal> {
+    let nibble = |i: usize| (bits >> (4 * i) & 15) as i8;
+    let (at, ty) = match ty {
+        Type::V => (
+            At::Vector(std::array::from_fn(|i| if nibble(i) > 7 { nibble(i) - 16 } else { nibble(i) })),
+            Type::W,
+        ),
+        Type::Uv => (At::Vector(std::array::from_fn(nibble)), Type::Uw),
+        Type::Vf => {
+            let value = |i: usize| super::float::from_restricted((bits >> (8 * i)) as u8);
+            (At::Floats(std::array::from_fn(value)), Type::F)
+        }
+        Type::U1 | Type::U2 | Type::S2 | Type::U4 | Type::S4 => return refuse("immediate type"),
+        ty => (At::Imm(bits), ty),
+    };
+    Ok(Source { at, ty, modifier: SrcMod::None })
+}
+
+/// Bits of the flag that decide for each channel, from bit 0: `flags` already shifted to the instruction's first.
+/// `v` modes combine two flag registers: `other` is the second.
+pub(super) fn predicate(mode: PredMode, inverted: bool, flags: u32, other: u32, lanes: u32) -> u32 {
+    let group = |size: u32, all: bool| {
+        let size = size.min(LANES as u32);
+        let mask = u32::MAX >> (32 - size);
+        let mut out = 0;
+        let mut at = 0;
+        while at < 32 {
+            let bits = flags >> at & mask;
+            if if all { bits == mask } else { bits != 0 } {
+                out |= mask << at;
+            }
+            at += size;
+        }
+        out
+    };
+    let bits = match mode {
+        PredMode::Sequential => flags,
+        PredMode::AnyV => flags | other,
+        PredMode::AllV => flags & other,
+        PredMode::Any2H => group(2, false),
+        PredMode::All2H => group(2, true),
+        PredMode::Any4H => group(4, false),
+        PredMode::All4H => group(4, true),
+        PredMode::Any8H => group(8, false),
+        PredMode::All8H => group(8, true),
+        PredMode::Any16H => group(16, false),
+        PredMode::All16H => group(16, true),
+        PredMode::Any32H => group(32, false),
+        PredMode::All32H => group(32, true),
+        PredMode::Any => group(lanes, false),
+        PredMode::All => group(lanes, true),
+    };
+    if inverted { !bits } else { bits }
+}
