@@ -20,6 +20,8 @@ pub enum Exit {
     OnlyImprovements = 11,
     /// Some arm has no verdict (untestable, harness error, missing): not a pass.
     Inconclusive = 12,
+    /// A search had nothing to look for: the failure did not appear where it was said to be.
+    NotReproduced = 13,
     /// This machine cannot run the tool (kernel too old, no seccomp user notification…).
     HostUnusable = 20,
     /// A reproducer variant did not build.
@@ -37,7 +39,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    pub const ALL: [Exit; 15] = [
+    pub const ALL: [Exit; 16] = [
         Exit::AsExpected,
         Exit::Internal,
         Exit::Usage,
@@ -46,6 +48,7 @@ impl Exit {
         Exit::Unexpected,
         Exit::OnlyImprovements,
         Exit::Inconclusive,
+        Exit::NotReproduced,
         Exit::HostUnusable,
         Exit::BuildFailed,
         Exit::DriverUnusable,
@@ -66,6 +69,7 @@ impl Exit {
             Exit::Unexpected => "at least one verdict differs from the expected one",
             Exit::OnlyImprovements => "the only differences are improvements",
             Exit::Inconclusive => "some arm has no verdict (untestable, harness error, missing)",
+            Exit::NotReproduced => "the failure did not appear where it was said to be",
             Exit::HostUnusable => "this machine cannot run the tool",
             Exit::BuildFailed => "a reproducer variant did not build",
             Exit::DriverUnusable => "the driver build is missing, incomplete or does not load",

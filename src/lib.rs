@@ -16,6 +16,7 @@ pub mod matrix;
 pub mod model;
 pub mod observe;
 pub mod plan;
+pub mod probe;
 pub mod report;
 pub mod results;
 pub mod run;

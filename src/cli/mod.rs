@@ -8,6 +8,7 @@ pub mod parse;
 pub mod plan;
 pub mod run;
 pub mod schema;
+pub mod search;
 pub mod sim;
 
 /// Finds, measures and bisects silent faults in Intel's GPU compute drivers, with or without a GPU.

@@ -149,6 +149,12 @@ fn to_json(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(text + "\n")
 }
 
+/// "debian-26.27.39122.14   NEO 26.27.39122.14 · … · libze_intel_gpu 01234567".
+pub(super) fn headline(tree: &DriverTree) -> String {
+    let manifest = &tree.manifest;
+    format!("{}   {} · libze_intel_gpu {}", manifest.name, manifest.versions, manifest.short_id())
+}
+
 /// Progress goes to stderr: stdout is for what was asked for.
 fn progress(line: &str) {
     // A closed stderr is no reason to stop a download.

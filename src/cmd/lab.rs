@@ -92,7 +92,7 @@ impl<P: Parts> RealLab<P> {
             tool: self.tool.clone(),
             profile: profile.to_owned(),
             trace: work.io.join("trace"),
-            faults: device.faults.clone(),
+            faults: device.faults.iter().chain(&arm.faults).cloned().collect(),
         });
         let strace = self.strace_of(arm, work)?;
         let trace = sim.as_ref().map(|sim| sim.trace.clone());

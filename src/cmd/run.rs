@@ -100,7 +100,7 @@ fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device
 }
 
 /// The devices that the arms name, each found.
-fn devices_of(
+pub(super) fn devices_of(
     arms: &[Arm],
     auto: &Device,
     nodes: &[host::RenderNode],
@@ -116,7 +116,7 @@ fn devices_of(
 }
 
 /// Before anything is built: can this machine simulate at all?
-fn check_simulation(devices: &BTreeMap<String, Device>) -> Result<(), Failure> {
+pub(super) fn check_simulation(devices: &BTreeMap<String, Device>) -> Result<(), Failure> {
     if devices.values().any(|device| matches!(device, Device::Simulated(_))) {
         host::simulation_possible().map_err(|why| {
             Failure::with_help(
@@ -140,7 +140,7 @@ fn drivers_of(arms: &[Arm], store: &DriverStore) -> Result<BTreeMap<String, Driv
         .collect()
 }
 
-fn choice(device: &Device, faults: &[String]) -> DeviceChoice {
+pub(super) fn choice(device: &Device, faults: &[String]) -> DeviceChoice {
     DeviceChoice {
         name: device.name(),
         hw_threads: device.profile().map(|profile| profile.hw_threads()),
@@ -148,18 +148,13 @@ fn choice(device: &Device, faults: &[String]) -> DeviceChoice {
     }
 }
 
-fn manifest_of(
+pub(super) fn manifest_of(
     matrix: &Matrix,
     planned: &Plan,
     devices: &BTreeMap<String, Device>,
     drivers: &BTreeMap<String, DriverTree>,
 ) -> Manifest {
     let names: BTreeSet<String> = devices.values().map(Device::name).collect();
-    let identity = |tree: &DriverTree| DriverIdentity {
-        hash: tree.manifest.hash.clone(),
-        versions: tree.manifest.versions.to_string(),
-        manifest: serde_json::to_value(&tree.manifest).unwrap_or_default(),
-    };
     Manifest {
         version: RESULTS_VERSION,
         tool: env!("CARGO_PKG_VERSION").into(),
@@ -168,10 +163,19 @@ fn manifest_of(
         seed: planned.seed,
         started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
         device: names.into_iter().collect::<Vec<_>>().join(", "),
-        drivers: drivers.iter().map(|(name, tree)| (name.clone(), identity(tree))).collect(),
+        drivers: drivers.iter().map(|(name, tree)| (name.clone(), identity_of(tree))).collect(),
         arms: planned.arms.clone(),
         excluded: planned.excluded.iter().map(|out| (out.id.clone(), out.reason.clone())).collect(),
         environment: serde_json::to_value(host::environment()).unwrap_or_default(),
+    }
+}
+
+/// What results say of a driver build.
+pub(super) fn identity_of(tree: &DriverTree) -> DriverIdentity {
+    DriverIdentity {
+        hash: tree.manifest.hash.clone(),
+        versions: tree.manifest.versions.to_string(),
+        manifest: serde_json::to_value(&tree.manifest).unwrap_or_default(),
     }
 }
 
@@ -203,7 +207,7 @@ fn header(
     lines
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
 }

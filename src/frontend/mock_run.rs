@@ -247,6 +247,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
         },
         keys: KeySet::default(),
         driver: "default".into(),
+        faults: Vec::new(),
         device: "none".into(),
         observers: Vec::new(),
         repeats: args.repeats,

@@ -54,6 +54,7 @@ pub fn arm() -> Arm {
         },
         keys: KeySet::default(),
         driver: "default".into(),
+        faults: Vec::new(),
         device: "sim:a770".into(),
         observers: vec![Observer::NeoLog, Observer::Sim, Observer::Maps],
         repeats: 1,

@@ -137,6 +137,7 @@ fn arm(matrix: &Matrix, id: String, point: &Point, about: About) -> Option<Arm> 
         workload: matrix.workloads.get(&point.workload)?.clone(),
         keys: matrix.keys.get(&point.keys)?.clone(),
         driver: point.driver.clone(),
+        faults: Vec::new(),
         device: point.device.clone(),
         observers: about.settings.observers,
         repeats: about.settings.repeats,

@@ -16,6 +16,9 @@ pub struct Arm {
     pub keys: KeySet,
     /// Name of a driver build in the store, or `default`.
     pub driver: String,
+    /// Fault rules of the simulated device for every run of the arm (`vm_bind:ENOMEM@17`), besides the command line's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     /// As written: `auto`, `sim:a770`, `pci:0000:09:00.0`.
     pub device: String,
     pub observers: Vec<Observer>,

@@ -55,7 +55,8 @@ impl Selection {
     }
 }
 
-fn id_matches(pattern: &str, id: &str) -> bool {
+/// A substring, or a pattern if it has `*` or `?`.
+pub fn id_matches(pattern: &str, id: &str) -> bool {
     if pattern.contains(['*', '?']) { glob(pattern, id) } else { id.contains(pattern) }
 }
 
