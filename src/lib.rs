@@ -3,6 +3,7 @@
 //! Data flows one way: [`matrix`] → [`plan`] → [`build`] → [`run`] → [`observe`] → [`judge`] → [`report`], with the
 //! values in [`model`]. See ARCHITECTURE.md.
 
+pub mod bisect;
 pub mod build;
 pub mod cli;
 pub mod cmd;
@@ -20,4 +21,5 @@ pub mod probe;
 pub mod report;
 pub mod results;
 pub mod run;
+pub mod stats;
 pub mod ui;
