@@ -26,6 +26,8 @@ pub struct RunArgs {
     /// Runs of each arm. Overrides the matrix.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeats: Option<u32>,
+    #[command(flatten)]
+    pub stop: StopArgs,
     /// Runs side by side [default: as many as cores on the simulated device]. A card runs one at a time.
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
@@ -54,6 +56,45 @@ pub struct RunArgs {
     /// Keep each run's working directory (below the results directory, in `work/`).
     #[arg(long)]
     pub keep_work: bool,
+}
+
+/// Rules that end an arm by what its runs show. The intervals that are printed then hold although they were looked at
+/// after every run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StopArgs {
+    /// Run each arm until the 95 % interval of its failure rate is at most so wide (0.1 = ten points of percent).
+    #[arg(long, value_name = "WIDTH", value_parser = width, conflicts_with = "repeats")]
+    pub until_width: Option<f64>,
+    /// Run each arm until it has failed so often.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "repeats")]
+    pub until_hits: Option<u64>,
+    /// Most runs of each arm, whatever the other rules say [default with a rule: 1000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), conflicts_with = "repeats")]
+    pub max_runs: Option<u64>,
+    /// Start no further run after so long (`2h`).
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, conflicts_with = "repeats")]
+    pub max_time: Option<Duration>,
+}
+
+impl StopArgs {
+    /// `None` without any of the flags: then every arm has its number of repeats.
+    pub fn rule(&self) -> Option<crate::stats::stopping::StopRule> {
+        let StopArgs { until_width, until_hits, max_runs, max_time } = *self;
+        let any = until_width.is_some() || until_hits.is_some() || max_runs.is_some() || max_time.is_some();
+        any.then(|| crate::stats::stopping::StopRule {
+            until_width,
+            until_hits,
+            max_runs: max_runs.unwrap_or(1000),
+            max_time,
+        })
+    }
+}
+
+fn width(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(width) if width > 0.0 && width < 1.0 => Ok(width),
+        _ => Err("a number between 0 and 1".into()),
+    }
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

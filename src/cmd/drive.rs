@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::cmd::Failure;
+use crate::cmd::memo::Memo;
+use crate::cmd::rounds::Rounds;
 use crate::exit::Exit;
+use crate::model::outcome::RunRecord;
 use crate::report::{aggregate, findings, outcome};
 use crate::results::{Manifest, Recorder, ResultsError, csv};
 use crate::run::Cancel;
@@ -41,23 +44,45 @@ pub fn drive<L: Lab>(
     cancel.on_signals().map_err(|e| Failure::new(Exit::Internal, format!("signal handlers: {e}")))?;
     let (mut recorder, mut records, cells) = open(manifest, cells, options, &screen)?;
     let dir = recorder.dir().to_owned();
-    let lab = make_lab(&dir);
-    let schedule =
-        Schedule { arms: &manifest.arms, cells: &cells, jobs: options.jobs, build_jobs: options.build_jobs };
-    let end = dispatch(schedule, &lab, &cancel, |event| {
-        if let Event::RunFinished { record } = event {
-            recorder.append(record)?;
-            records.push((*record).clone());
+    // Rounds ask for the same builds again.
+    let lab = Memo::new(make_lab(&dir));
+    let arms = &manifest.arms;
+    let mut run = |cells: &[Cell], records: &mut Vec<RunRecord>| {
+        let schedule = Schedule { arms, cells, jobs: options.jobs, build_jobs: options.build_jobs };
+        dispatch(schedule, &lab, &cancel, |event| {
+            if let Event::RunFinished { record } = event {
+                recorder.append(record)?;
+                records.push((*record).clone());
+            }
+            screen.event(event);
+            Ok::<(), ResultsError>(())
+        })
+    };
+    let mut out_of_time = false;
+    let end = match &manifest.stop {
+        None => run(&cells, &mut records),
+        Some(rule) => {
+            let mut rounds = Rounds::new(rule, cells);
+            loop {
+                let now = rounds.next(arms, &records, options.jobs);
+                out_of_time = rounds.out_of_time;
+                match run(&now, &mut records) {
+                    End::Complete if !now.is_empty() => {}
+                    end => break end,
+                }
+            }
         }
-        screen.event(event);
-        Ok::<(), ResultsError>(())
-    });
+    };
     screen.finish();
     if !options.keep_work {
         // Only empty directories are left when all went well.
         let _ = std::fs::remove_dir_all(work_root(&dir));
     }
-    let summaries = aggregate::summarise(&manifest.arms, &records);
+    let mut summaries = aggregate::summarise_under(manifest.stop.as_ref(), &manifest.arms, &records);
+    for summary in summaries.iter_mut().filter(|summary| out_of_time && summary.stopped.is_none()) {
+        summary.planned = summary.runs;
+        summary.stopped = Some("--max-time".to_owned());
+    }
     let csv_written = csv::write(&dir, &summaries);
     let stated = findings::findings(&manifest.arms, &summaries, &records);
     print(&summary::text(&summaries, &stated, &dir, summary::style()));
@@ -105,7 +130,7 @@ pub fn work_root(results: &Path) -> PathBuf {
     results.join("work")
 }
 
-type Opened = (Recorder, Vec<crate::model::outcome::RunRecord>, Vec<Cell>);
+type Opened = (Recorder, Vec<RunRecord>, Vec<Cell>);
 
 fn open(manifest: &Manifest, cells: &[Cell], options: &Options, screen: &Screen) -> Result<Opened, Failure> {
     let failed = |e: ResultsError| Failure::new(e.exit(), e);

@@ -12,6 +12,7 @@ pub mod parse;
 pub mod parts;
 pub mod plan;
 pub mod prober;
+pub mod rounds;
 pub mod run;
 pub mod schema;
 pub mod sim;

@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::new(Exit::Internal, format!("signal handlers: {error}")))?;
     }
 
-    let manifest = manifest_of(&matrix, &planned, &devices, &drivers);
+    let manifest = Manifest { stop: args.stop.rule(), ..manifest_of(&matrix, &planned, &devices, &drivers) };
     let header = header(&asked, &planned, &devices, &drivers);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = args.jobs.unwrap_or(cores);
@@ -93,7 +93,8 @@ fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device
         seed: args.seed,
         device: args.device.clone().filter(|device| device != "auto"),
         driver: args.driver.clone(),
-        repeats: args.repeats,
+        // With a rule, as many as it allows are planned, and most are not needed.
+        repeats: args.stop.rule().map_or(args.repeats, |rule| u32::try_from(rule.max_runs).ok()),
         ..Selection::default()
     };
     plan::plan(matrix, &selection, &facts(device, Some(store)))
@@ -166,6 +167,7 @@ pub(super) fn manifest_of(
         drivers: drivers.iter().map(|(name, tree)| (name.clone(), identity_of(tree))).collect(),
         arms: planned.arms.clone(),
         excluded: planned.excluded.iter().map(|out| (out.id.clone(), out.reason.clone())).collect(),
+        stop: None,
         environment: serde_json::to_value(host::environment()).unwrap_or_default(),
     }
 }

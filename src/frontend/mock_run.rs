@@ -53,6 +53,8 @@ pub struct MockRunArgs {
     /// Stands for the driver's content hash.
     #[arg(long, default_value = "mock")]
     pub driver: String,
+    #[command(flatten)]
+    pub stop: crate::cli::run::StopArgs,
     /// The build of the arms fails.
     #[arg(long)]
     pub break_build: bool,
@@ -60,8 +62,9 @@ pub struct MockRunArgs {
 
 pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
     let arms = args.arms.iter().map(|text| arm(text, args)).collect::<Result<Vec<_>, _>>()?;
-    let cells: Vec<Cell> =
-        (0..args.repeats).flat_map(|repeat| (0..arms.len()).map(move |arm| Cell { arm, repeat })).collect();
+    let cells: Vec<Cell> = (0..args.stop.rule().map_or(args.repeats, |rule| rule.max_runs as u32))
+        .flat_map(|repeat| (0..arms.len()).map(move |arm| Cell { arm, repeat }))
+        .collect();
     let manifest = Manifest {
         version: RESULTS_VERSION,
         tool: env!("CARGO_PKG_VERSION").into(),
@@ -80,6 +83,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         )]),
         arms,
         excluded: Vec::new(),
+        stop: args.stop.rule(),
         environment: serde_json::Value::Null,
     };
     let options = Options {

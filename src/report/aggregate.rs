@@ -8,6 +8,10 @@ use crate::model::arm::Arm;
 use crate::model::facts::{PerDispatch, RangeHistory};
 use crate::model::outcome::RunRecord;
 use crate::model::verdict::{Basis, Verdict};
+use crate::stats::Tally;
+use crate::stats::stopping::StopRule;
+
+use super::rates;
 
 impl Basis {
     pub fn word(self) -> &'static str {
@@ -67,6 +71,13 @@ pub struct ArmSummary {
     pub planned: usize,
     pub verdict: ArmVerdict,
     counts: BTreeMap<&'static str, usize>,
+    /// The failure that `tally` counts: the arm's own, `corrupt` if it has none.
+    pub rate_of: &'static str,
+    pub tally: Tally,
+    /// Classes of failures with their number of runs.
+    pub signatures: Vec<(String, usize)>,
+    /// The stopping rule that ended its runs; then only the anytime interval holds.
+    pub stopped: Option<String>,
     pub basis: Option<Basis>,
     pub wrong: Option<u64>,
     pub untouched: Option<u64>,
@@ -111,12 +122,17 @@ impl ArmSummary {
         let (basis, wrong, untouched, reason) =
             speaker.map_or((None, None, None, None), |r| parts(&r.verdict));
         let surface_bytes = speaker.and_then(surface_bytes);
+        let rate_of = if crate::probe::FAILURES.contains(&word) { word } else { "corrupt" };
         ArmSummary {
             id: arm.id.clone(),
             runs: records.len(),
             planned: arm.repeats as usize,
             verdict,
             counts,
+            rate_of,
+            tally: rates::tally(records, rate_of),
+            signatures: rates::signatures(records),
+            stopped: None,
             basis,
             wrong,
             untouched,
@@ -156,6 +172,18 @@ pub fn summarise(arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
     arms.iter()
         .map(|arm| ArmSummary::of(arm, of_arm.get(arm.id.as_str()).map_or(&[], Vec::as_slice)))
         .collect()
+}
+
+/// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs.
+pub fn summarise_under(rule: Option<&StopRule>, arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
+    let mut summaries = summarise(arms, records);
+    for summary in &mut summaries {
+        if let Some(why) = rule.and_then(|rule| rule.done(summary.tally)) {
+            summary.planned = summary.runs;
+            summary.stopped = Some(why);
+        }
+    }
+    summaries
 }
 
 fn parts(verdict: &Verdict) -> (Option<Basis>, Option<u64>, Option<u64>, Option<String>) {

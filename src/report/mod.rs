@@ -4,6 +4,7 @@ pub mod aggregate;
 pub mod axes;
 pub mod findings;
 pub mod outcome;
+pub mod rates;
 pub mod table;
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use crate::report::aggregate::ArmSummary;
+use crate::stats::Rate;
+use crate::stats::stopping::CONFIDENCE;
 
 use super::{ARMS, ResultsError};
 
-const HEADER: [&str; 18] = [
+const HEADER: [&str; 31] = [
     "arm",
     "runs",
     "verdict",
@@ -25,6 +27,19 @@ const HEADER: [&str; 18] = [
     "as_expected",
     "seconds",
     "disagreements",
+    "rate_of",
+    "hits",
+    "testable",
+    "untestable_share",
+    "harness_error_share",
+    "exact_low",
+    "exact_high",
+    "jeffreys_low",
+    "jeffreys_high",
+    "anytime_low",
+    "anytime_high",
+    "stopped",
+    "signatures",
 ];
 
 /// Writes `arms.csv` into the results directory, atomically.
@@ -44,7 +59,9 @@ pub fn write(dir: &Path, arms: &[ArmSummary]) -> Result<(), ResultsError> {
     write().map_err(ResultsError::io(&path))
 }
 
-fn row(arm: &ArmSummary) -> [String; 18] {
+fn row(arm: &ArmSummary) -> [String; 31] {
+    let rate = Rate::of(arm.tally, CONFIDENCE);
+    let share = |value: Option<f64>| value.map(|v| format!("{v:.6}")).unwrap_or_default();
     let opt = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
     [
         arm.id.clone(),
@@ -65,5 +82,18 @@ fn row(arm: &ArmSummary) -> [String; 18] {
         arm.as_expected.map(|e| e.to_string()).unwrap_or_default(),
         format!("{:.3}", arm.seconds),
         arm.disagreements.to_string(),
+        arm.rate_of.to_owned(),
+        arm.tally.hits.to_string(),
+        arm.tally.testable.to_string(),
+        share(arm.tally.untestable_share()),
+        share(arm.tally.harness_error_share()),
+        share(rate.map(|r| r.exact.low)),
+        share(rate.map(|r| r.exact.high)),
+        share(rate.map(|r| r.jeffreys.low)),
+        share(rate.map(|r| r.jeffreys.high)),
+        share(rate.map(|r| r.anytime.low)),
+        share(rate.map(|r| r.anytime.high)),
+        arm.stopped.clone().unwrap_or_default(),
+        arm.signatures.iter().map(|(class, n)| format!("{n}x {class}")).collect::<Vec<_>>().join("; "),
     ]
 }

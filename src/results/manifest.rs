@@ -28,6 +28,9 @@ pub struct Manifest {
     pub arms: Vec<crate::model::arm::Arm>,
     /// (arm, reason) of what the plan left out.
     pub excluded: Vec<(String, String)>,
+    /// Arms were run until this was met, not a number of times fixed beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<crate::stats::stopping::StopRule>,
     /// Kernel, distribution, processor, memory. No user or host names.
     pub environment: serde_json::Value,
 }
@@ -89,6 +92,8 @@ impl Manifest {
         differ("the matrix", &self.matrix, &now.matrix);
         differ("the matrix file's SHA-256", &self.matrix_sha256, &now.matrix_sha256);
         differ("the seed", &self.seed.to_string(), &now.seed.to_string());
+        let rule = |m: &Manifest| m.stop.as_ref().map_or("none".to_owned(), |rule| format!("{rule:?}"));
+        differ("the stopping rule", &rule(self), &rule(now));
         differ("the device", &self.device, &now.device);
         for name in self.drivers.keys().chain(now.drivers.keys().filter(|n| !self.drivers.contains_key(*n))) {
             let hash = |m: &Manifest| m.drivers.get(name).map_or("absent".to_owned(), |d| d.hash.clone());

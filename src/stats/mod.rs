@@ -8,6 +8,7 @@ pub mod interval;
 pub mod rate;
 pub mod ratio;
 pub mod sequence;
+pub mod stopping;
 
 pub use interval::Interval;
 pub use rate::{Rate, Tally};

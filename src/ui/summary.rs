@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 
 use crate::report::aggregate::ArmSummary;
 use crate::report::findings::Finding;
+use crate::report::rates;
 use crate::report::table::{self, Style};
 
 /// Columns and colour of the terminal on stdout; NO_COLOR is obeyed.
@@ -27,6 +28,10 @@ fn console_width() -> Option<u16> {
 pub fn text(arms: &[ArmSummary], findings: &[Finding], results: &std::path::Path, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}\n", table::render(arms, style));
+    let rates = rates::text(arms);
+    if !rates.is_empty() {
+        let _ = writeln!(out, "Rates (95 % intervals of the runs that had an answer)\n{rates}");
+    }
     if !findings.is_empty() {
         let _ = writeln!(out, "What this run establishes");
         for finding in findings {
