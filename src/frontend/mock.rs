@@ -21,6 +21,8 @@ use crate::run::monotonic_ns;
 pub enum Mode {
     Pass,
     Corrupt,
+    /// Corrupt in a third of the runs, by chance.
+    Flaky,
     WrongBefore,
     /// Sleeps for ever; ends on TERM.
     Hang,
@@ -76,6 +78,7 @@ pub fn main(args: &MockReproArgs) -> Result<Exit, Failure> {
         Mode::ShowEnvironment => show_environment(),
         Mode::Pass
         | Mode::Corrupt
+        | Mode::Flaky
         | Mode::WrongBefore
         | Mode::Hang
         | Mode::Chatter
@@ -142,6 +145,7 @@ fn in_the_middle(mode: Mode) -> Result<(), Failure> {
         Mode::Fork => leave_behind(&["daemon"], true)?,
         Mode::Pass
         | Mode::Corrupt
+        | Mode::Flaky
         | Mode::WrongBefore
         | Mode::NoResult
         | Mode::GarbledResult
@@ -207,6 +211,12 @@ fn show_environment() {
     }
 }
 
+fn one_in_three() -> bool {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // Microseconds at which a process gets here are as good as dice.
+    (u64::from(now.subsec_micros()) + u64::from(std::process::id())).is_multiple_of(3)
+}
+
 fn result(args: &MockReproArgs, phases: Vec<PhaseMark>) -> (ReproResult, i32) {
     let check = |phase, wrong, untouched| Check {
         phase,
@@ -220,6 +230,7 @@ fn result(args: &MockReproArgs, phases: Vec<PhaseMark>) -> (ReproResult, i32) {
     };
     let (before, after, code) = match args.mode {
         Mode::Corrupt => ((0, 0), (ELEMENTS, ELEMENTS / 2), 1),
+        Mode::Flaky if one_in_three() => ((0, 0), (ELEMENTS, ELEMENTS / 2), 1),
         Mode::WrongBefore => ((65_536, 32_768), (65_536, 32_768), 1),
         Mode::Liar => ((0, 0), (7, 0), 0),
         _ => ((0, 0), (0, 0), 0),

@@ -58,11 +58,12 @@ impl Screen {
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Planned { runs, builds, .. } => {
-                self.runs = *runs;
+                // A matrix under a stopping rule is dispatched in rounds: they add up.
+                self.runs = self.done + *runs;
                 self.builds = *builds;
                 if let Some(bars) = &self.bars {
                     bars.build.set_length(*builds as u64);
-                    bars.run.set_length(*runs as u64);
+                    bars.run.set_length(self.runs as u64);
                 }
             }
             Event::BuildStarted { name } => {
