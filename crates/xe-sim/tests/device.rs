@@ -294,8 +294,11 @@ fn closed_object_lives_while_bound_and_while_mapped_then_is_reused_as_zeros() {
     assert_ne!(s.b.mmap_offset(other), Ok(offset));
     assert!(s.b.device.arena().read(offset, &mut bytes));
     assert_eq!(bytes[..4], [0xab; 4]);
-    // Unmapped: reused, and wiped.
+    // Unmapped: with the next object that is closed it is reused, and wiped.
     s.b.memory.set_arena_mappings(&[]);
+    let next = s.b.bo(K64, 1).expect("object");
+    s.b.mmap_offset(next).expect("offset");
+    s.b.close(next).expect("close");
     s.b.device.advance();
     let again = s.b.bo(4 * K64, 1).expect("object");
     assert_eq!(s.b.mmap_offset(again), Ok(offset));

@@ -26,6 +26,11 @@ fn host_supports_simulation() {
     let _alone = alone();
     let support = xe_sim::trap::probe_host();
     assert_eq!(support.usable(), Ok(()), "{support:?}");
+    // The kernel's own word for it is its version: 5.19 brought these waits.
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map_while(|n| n.parse::<u32>().ok());
+    let version = (numbers.next().unwrap(), numbers.next().unwrap());
+    assert_eq!(support.killable_waits, version >= (5, 19), "{release}");
 }
 
 #[test]
@@ -90,6 +95,27 @@ fn user_memory_follows_the_kernel_rule() {
 #[test]
 fn objects_are_shared_memory() {
     play("mapping");
+}
+
+#[test]
+fn memory_of_a_closed_object_is_kept_while_mapped() {
+    play("closed_mapping");
+}
+
+#[test]
+fn fault_rule_tells_files_from_other_memory() {
+    let run = play("file_fault");
+    assert_eq!(run.outcome.summary.injected.get("vm_bind:ENOMEM@userptr-file"), Some(&1));
+}
+
+#[test]
+fn device_memory_cannot_be_truncated() {
+    play("truncation");
+}
+
+#[test]
+fn listing_the_device_files_gives_no_complaint() {
+    play("listing");
 }
 
 #[test]

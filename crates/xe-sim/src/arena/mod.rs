@@ -2,7 +2,8 @@
 //!
 //! A memfd that the supervisor maps once and that every client maps through its device descriptor: the offset that
 //! `GEM_MMAP_OFFSET` returns is an offset in this file. Pages that nobody touched cost nothing, and every block
-//! handed out reads as zeros.
+//! handed out reads as zeros. A fresh block has no pages; a recycled one of 2 MiB and more has large ones where the
+//! kernel makes them, so that a client which maps it anew has one page fault where it would have had 512.
 
 mod extent;
 mod scrub;
@@ -18,10 +19,8 @@ use scrub::Scrubber;
 
 /// Granularity of blocks, bytes: the page size that DG2's local memory needs.
 pub const BLOCK: u64 = 64 << 10;
-/// A large page of x86-64, bytes: blocks from this size on are aligned to it.
+/// A large page of x86-64, bytes: a block from this size on has all pages that it touches for itself.
 const LARGE_PAGE: u64 = 2 << 20;
-/// Blocks above this are not populated before they are touched: a big object is often mapped and hardly used.
-const LARGEST_POPULATED: u64 = 64 << 20;
 
 /// A stretch of arena memory, shared with running clients (its bytes may change under the reader).
 pub struct Span<'a> {
@@ -79,26 +78,17 @@ impl Arena {
             return Some(offset);
         }
         self.scrubber.drain_punched(&mut self.extents);
-        if let Some(offset) = self.extents.take(size, alignment(size)) {
+        if let Some(offset) = self.extents.take(extent(size), alignment(size)) {
             return Some(offset);
         }
         self.scrubber.give_back_all(&mut self.extents);
-        self.extents.take(size, alignment(size))
+        self.extents.take(extent(size), alignment(size))
     }
 
     /// Returns the block that `alloc(bytes)` gave. Its contents are wiped on a helper thread before it is reused.
     pub fn free(&mut self, offset: u64, bytes: u64) {
         if let Some(size) = block_size(bytes) {
             self.scrubber.recycle(offset, size);
-        }
-    }
-
-    /// Says that a client is about to map the block that `alloc(bytes)` gave and to write to it. Its pages are made now, as
-    /// large ones where the kernel can: a client's fault on a 4 KiB page costs more than the copy it is for.
-    pub fn populate(&self, offset: u64, bytes: u64) {
-        match block_size(bytes) {
-            Some(size) if (LARGE_PAGE..=LARGEST_POPULATED).contains(&size) => self.map.populate(offset, size),
-            _ => {}
         }
     }
 
@@ -134,7 +124,13 @@ fn block_size(bytes: u64) -> Option<u64> {
     if bytes == 0 {
         return None;
     }
-    bytes.checked_next_multiple_of(BLOCK)
+    // Never so large that the extent around it would not be a number.
+    bytes.checked_next_multiple_of(BLOCK).filter(|size| *size <= u64::MAX / 2)
+}
+
+/// Bytes of the arena that a block of this size takes.
+fn extent(size: u64) -> u64 {
+    if size < LARGE_PAGE { size } else { size.next_multiple_of(LARGE_PAGE) }
 }
 
 #[cfg(test)]

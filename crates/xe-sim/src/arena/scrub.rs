@@ -3,19 +3,25 @@
 //! A freed block goes to a helper thread. Up to [`KEEP`] bytes stay resident, wiped, in lists by size; anything
 //! larger or beyond that is punched out of the memfd, which frees its pages and leaves zeros. If the device needs a
 //! block before the helper got to it, the device wipes it itself.
+//!
+//! A block of large size that was mostly used is likely to come again: the helper remakes it of large pages once. Then
+//! a client that maps it has few page faults, which with small pages cost several times the copy they are for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use super::extent::Extents;
 use super::sys::Mapping;
+use super::{LARGE_PAGE, extent};
 
 /// Wiped memory kept resident for reuse, bytes.
 const KEEP: u64 = 512 << 20;
 /// Blocks above this are always given back to the kernel.
 const LARGEST_KEPT: u64 = 64 << 20;
+/// After this many refusals the kernel is not asked for large pages again: it has none, or its memory is in pieces.
+const MOST_REFUSALS: u32 = 4;
 
 #[derive(Default)]
 struct State {
@@ -23,6 +29,10 @@ struct State {
     clean: HashMap<u64, Vec<u64>>,
     clean_bytes: u64,
     punched: Vec<(u64, u64)>,
+    /// Blocks made of large pages, wherever they are now.
+    large: HashSet<u64>,
+    /// How often the kernel has refused to make large pages.
+    refused: u32,
     busy: bool,
     stop: bool,
 }
@@ -83,8 +93,8 @@ impl Scrubber {
     }
 
     pub(super) fn drain_punched(&self, extents: &mut Extents) {
-        for (offset, len) in self.shared.lock().punched.drain(..) {
-            extents.give(offset, len);
+        for (offset, size) in self.shared.lock().punched.drain(..) {
+            extents.give(offset, extent(size));
         }
     }
 
@@ -96,13 +106,14 @@ impl Scrubber {
         }
         for (size, offsets) in state.clean.drain() {
             for offset in offsets {
-                extents.give(offset, size);
+                extents.give(offset, extent(size));
             }
         }
         state.clean_bytes = 0;
-        for (offset, len) in state.punched.drain(..) {
-            extents.give(offset, len);
+        for (offset, size) in state.punched.drain(..) {
+            extents.give(offset, extent(size));
         }
+        state.large.clear();
     }
 }
 
@@ -129,19 +140,70 @@ fn run(shared: &Shared, map: &Mapping) {
             continue;
         };
         let keep = size <= LARGEST_KEPT && state.clean_bytes + size <= KEEP;
+        let is_large = if keep { state.large.contains(&offset) } else { state.large.remove(&offset) };
+        let may_grow = size >= LARGE_PAGE && !is_large && state.refused < MOST_REFUSALS;
         state.busy = true;
         drop(state);
+        let made_large = if keep && may_grow && map.resident(offset, size) >= size / 2 {
+            Some(remake(map, offset, size))
+        } else {
+            None
+        };
         // Where the hole cannot be punched, wiping gives the same contents (and keeps the pages).
-        if keep || !map.punch(offset, size) {
+        if made_large != Some(true) && (keep || !map.punch(offset, size)) {
             map.wipe_resident(offset, size);
         }
         state = shared.lock();
         state.busy = false;
+        match made_large {
+            Some(true) => drop(state.large.insert(offset)),
+            Some(false) => state.refused += 1,
+            None => {}
+        }
         if keep {
             state.clean.entry(size).or_default().push(offset);
             state.clean_bytes += size;
         } else {
             state.punched.push((offset, size));
+        }
+    }
+}
+
+/// New pages for the block, large ones but for its end, all zeros. False where the kernel does not make them.
+fn remake(map: &Mapping, offset: u64, size: u64) -> bool {
+    let room = extent(size);
+    if !map.punch(offset, size) || !map.make_large(offset, room) {
+        return false;
+    }
+    // The last page is cut to the block. The kernel splits it into the largest pieces there are, each of which it maps at one
+    // fault; a whole large page that reaches over the end of a client's mapping it would map by 4 KiB.
+    room == size || map.punch(offset + size, room - size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remade_block_is_zero_and_its_neighbour_is_untouched() {
+        let map = Mapping::new(32 << 20).expect("a mapping");
+        let (offset, size) = (4u64 << 20, 5u64 << 20);
+        let end = offset + extent(size);
+        assert!(
+            map.fill(offset, size, 0xa5) && map.fill(end, 4096, 0x5a) && map.fill(offset - 4096, 4096, 0x5a)
+        );
+        let large = remake(&map, offset, size);
+        let mut bytes = vec![1; size as usize];
+        assert!(map.read(offset, &mut bytes));
+        assert!(bytes.iter().all(|b| *b == 0), "large: {large}");
+        if large {
+            // The block keeps its pages, and none beyond its end.
+            assert_eq!(map.resident(offset, extent(size)), size);
+        }
+        for at in [offset - 4096, end] {
+            let mut page = [0; 4096];
+            assert!(map.read(at, &mut page));
+            assert_eq!(page, [0x5a; 4096], "at {at:#x}");
         }
     }
 }

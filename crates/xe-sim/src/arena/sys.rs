@@ -4,15 +4,39 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
-use super::Span;
+use super::{LARGE_PAGE, Span};
 
 const PAGE: u64 = 4096;
 
-/// One `MAP_SHARED | MAP_NORESERVE` mapping of a memfd, unmapped on drop.
+/// One `MAP_SHARED | MAP_NORESERVE` mapping of a memfd at a multiple of a large page, unmapped on drop.
 pub(super) struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     fd: OwnedFd,
+    _room: Room,
+}
+
+/// Address space: a reservation that the mapping lies in.
+struct Room {
+    at: *mut u8,
+    len: usize,
+}
+
+impl Room {
+    fn new(len: usize) -> io::Result<Room> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; the result is checked.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Room { at: at.cast(), len }) }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // SAFETY: address and length are those of the mmap in `new`; what was mapped inside is owned with it, and
+        // `Span`s borrow that owner, so none is left.
+        unsafe { libc::munmap(self.at.cast(), self.len) };
+    }
 }
 
 // SAFETY: the mapping is plain shared memory owned by this value; all access goes through raw-pointer copies below,
@@ -24,19 +48,29 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     pub(super) fn new(bytes: u64) -> io::Result<Mapping> {
+        use nix::fcntl::{FcntlArg, SealFlag};
         use nix::sys::memfd::{MFdFlags, memfd_create};
         let len = usize::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        let fd = memfd_create(c"xe-sim", MFdFlags::MFD_CLOEXEC)?;
+        let fd = memfd_create(c"xe-sim", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
         let size = i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
         nix::unistd::ftruncate(&fd, size)?;
-        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; length and descriptor are
-        // valid, and the result is checked.
+        // A client that truncated its device descriptor would take the memory away under the device's feet (SIGBUS).
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        nix::fcntl::fcntl(&fd, FcntlArg::F_ADD_SEALS(seals))?;
+        let large = LARGE_PAGE as usize;
+        let room =
+            Room::new(len.checked_add(large).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?)?;
+        let before = (room.at as usize).next_multiple_of(large) - room.at as usize;
+        // SAFETY: before < large, so the result is inside the room, with at least `len` bytes behind it.
+        let at = unsafe { room.at.add(before) };
+        // SAFETY: the fixed address lies with all `len` bytes in the room just reserved, which nobody else uses; the
+        // descriptor is valid, and the result is checked.
         let base = unsafe {
             libc::mmap(
-                std::ptr::null_mut(),
+                at.cast(),
                 len,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED,
                 fd.as_raw_fd(),
                 0,
             )
@@ -46,10 +80,7 @@ impl Mapping {
         }
         let base: NonNull<u8> =
             NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: the range is the mapping just made. Refused where the kernel has no huge shared pages: then the
-        // arena is only slower.
-        unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
-        Ok(Mapping { base, bytes: len, fd })
+        Ok(Mapping { base, bytes: len, fd, _room: room })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -100,17 +131,23 @@ impl Mapping {
         true
     }
 
-    /// Makes the pages of a page-aligned range resident, as large pages where the kernel has them. Best effort: what is
-    /// not populated is faulted in by whoever touches it.
-    pub(super) fn populate(&self, offset: u64, len: u64) {
-        if let Some(at) = self.at(offset, len) {
-            // SAFETY: the range is inside the mapping (checked by `at`); populating does not change its contents.
-            unsafe { libc::madvise(at.cast(), len as usize, libc::MADV_POPULATE_WRITE) };
-        }
-    }
-
     /// Writes zeros to the pages of a page-aligned range that are in memory; the others are holes and read as zeros.
     pub(super) fn wipe_resident(&self, offset: u64, len: u64) {
+        self.for_resident(offset, len, |from, len| {
+            self.fill(from, len, 0);
+        });
+    }
+
+    /// Bytes of a page-aligned range that are in memory.
+    pub(super) fn resident(&self, offset: u64, len: u64) -> u64 {
+        let mut bytes = 0;
+        self.for_resident(offset, len, |_, len| bytes += len);
+        bytes
+    }
+
+    /// Calls `each` with the resident stretches (offset, length) of a page-aligned range. Where the kernel does not say,
+    /// all is taken for resident.
+    fn for_resident(&self, offset: u64, len: u64, mut each: impl FnMut(u64, u64)) {
         const CHUNK: u64 = 4 << 20;
         let mut pages = [0u8; (CHUNK / PAGE) as usize];
         let mut done = 0;
@@ -129,12 +166,25 @@ impl Mapping {
                 }
                 if page > start {
                     let from = start as u64 * PAGE;
-                    self.fill(offset + done + from, (page as u64 * PAGE).min(n) - from, 0);
+                    each(offset + done + from, (page as u64 * PAGE).min(n) - from);
                 }
                 page += 1;
             }
             done += n;
         }
+    }
+
+    /// Makes a range of whole large pages resident as large pages, whatever `shmem_enabled` says; its contents stay. False
+    /// where the kernel does not do that (before 6.1, memory in pieces): the range is as good as before, but slower.
+    pub(super) fn make_large(&self, offset: u64, len: u64) -> bool {
+        let Some(at) = self.at(offset, len) else { return false };
+        // The kernel makes nothing of a large page's place where there is no page at all.
+        for page in (0..len).step_by(LARGE_PAGE as usize) {
+            // SAFETY: page < len, and `at` is valid for `len` bytes. Volatile: it is the page fault that is wanted.
+            unsafe { at.add(page as usize).read_volatile() };
+        }
+        // SAFETY: the range is inside the mapping (checked by `at`); the call does not change its contents.
+        unsafe { libc::madvise(at.cast(), len as usize, libc::MADV_COLLAPSE) == 0 }
     }
 
     /// Frees the pages of a range; false when the kernel refuses.
@@ -148,13 +198,6 @@ impl Mapping {
     pub(super) fn span(&self, offset: u64, len: u64) -> Option<Span<'_>> {
         let at = self.at(offset, len)?;
         Some(Span { at, len, _arena: std::marker::PhantomData })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: base and length are those of the mmap in `new`; `Span`s borrow the mapping, so none is left.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 

@@ -33,6 +33,16 @@ pub(super) struct Usage {
     pub(super) bound_vram: u64,
 }
 
+/// Memory of closed objects that some client may still have mapped.
+#[derive(Debug, Default)]
+pub(super) struct Parting {
+    /// (offset, bytes)
+    blocks: Vec<(u64, u64)>,
+    /// Closed since it was last asked what is mapped.
+    fresh: u64,
+    fresh_bytes: u64,
+}
+
 impl Device {
     pub(super) fn needs_64k(&self) -> bool {
         self.profile.family == Family::XeHpg
@@ -116,7 +126,6 @@ impl Device {
             let bo = self.bos.get_mut(&id).ok_or(ENOENT)?;
             bo.mappable = true;
             m.set_offset(bo.arena);
-            self.arena.populate(bo.arena, bo.size);
         }
         m.store(a);
         Ok(())
@@ -173,37 +182,43 @@ impl Device {
         let Some(bo) = self.bos.remove(&id) else { return };
         *self.usage_of(&bo) -= bo.size;
         if bo.mappable {
-            self.parting.push((bo.arena, bo.size));
-            self.parting_bytes += bo.size;
+            self.parting.blocks.push((bo.arena, bo.size));
+            self.parting.fresh_bytes += bo.size;
+            self.parting.fresh += 1;
         } else {
             self.arena.free(bo.arena, bo.size);
         }
     }
 
     fn maybe_release_parting(&mut self) {
-        if self.parting_bytes >= PARTING_BATCH || self.parting.len() >= 64 {
+        if self.parting.fresh_bytes >= PARTING_BATCH || self.parting.fresh >= 64 {
+            self.release_parting();
+        }
+    }
+
+    /// For a moment when there is nothing else to do.
+    pub(super) fn release_fresh_parting(&mut self) {
+        if self.parting.fresh > 0 {
             self.release_parting();
         }
     }
 
     /// Recycles the memory of closed objects that no client has mapped any more.
-    pub(super) fn release_parting(&mut self) {
-        if self.parting.is_empty() {
+    fn release_parting(&mut self) {
+        if self.parting.blocks.is_empty() {
             return;
         }
         let mapped = self.mem.arena_mappings().unwrap_or_default();
         let overlaps = |offset: u64, size: u64| {
             mapped.iter().any(|(at, len)| *at < offset + size && offset < at.saturating_add(*len))
         };
-        let mut kept = Vec::new();
-        for (offset, size) in std::mem::take(&mut self.parting) {
+        let blocks = std::mem::take(&mut self.parting).blocks;
+        for (offset, size) in blocks {
             if overlaps(offset, size) {
-                kept.push((offset, size));
+                self.parting.blocks.push((offset, size));
             } else {
-                self.parting_bytes -= size;
                 self.arena.free(offset, size);
             }
         }
-        self.parting = kept;
     }
 }

@@ -97,9 +97,7 @@ pub struct Device {
     vms: BTreeMap<VmKey, Vm>,
     queues: BTreeMap<QueueKey, Queue>,
     waits: Vec<Wait>,
-    /// Blocks of closed objects that some client may still have mapped: (offset, bytes).
-    parting: Vec<(u64, u64)>,
-    parting_bytes: u64,
+    parting: gem::Parting,
     /// Source of file, object, VM, queue and wait numbers; none is reused.
     last_key: u64,
     usage: gem::Usage,
@@ -126,8 +124,7 @@ impl Device {
             vms: BTreeMap::new(),
             queues: BTreeMap::new(),
             waits: Vec::new(),
-            parting: Vec::new(),
-            parting_bytes: 0,
+            parting: gem::Parting::default(),
             last_key: 0,
             usage: gem::Usage::default(),
             counts: Counts::default(),
@@ -157,9 +154,15 @@ impl Device {
         &self.arena
     }
 
-    /// Hands buffered trace lines to their writer.
+    /// Hands buffered trace lines to their writer. It is the caller who knows when there is time for that; urgent events and
+    /// full buffers do not wait for it.
     pub fn flush_trace(&mut self) {
         self.trace.flush();
+    }
+
+    /// Whether trace lines wait to be handed on.
+    pub fn trace_waits(&self) -> bool {
+        self.trace.waits()
     }
 
     fn key(&mut self) -> u64 {
@@ -327,8 +330,7 @@ impl Device {
         let (finished, waits) = self.check_waits(began);
         let next = if queues_watch { Next::Poll } else { waits };
         if next == Next::Idle {
-            self.release_parting();
-            self.trace.flush();
+            self.release_fresh_parting();
         }
         if advanced || !finished.is_empty() {
             self.counts.handler_ns += u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);

@@ -75,6 +75,11 @@ impl TraceSink {
         self.pending = 0;
     }
 
+    /// Whether lines wait in the buffer.
+    pub(crate) fn waits(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
     /// Events that could not be written.
     pub fn lost(&self) -> u64 {
         self.lost

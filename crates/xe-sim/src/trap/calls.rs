@@ -4,8 +4,11 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
 
 use super::listener::Call;
 use super::remote::Shared;
@@ -34,6 +37,14 @@ pub(super) enum Ask {
     ReadLink {
         to: u64,
         room: u64,
+    },
+    /// The value of an extended attribute.
+    Attribute {
+        follow: bool,
+    },
+    /// The names of all extended attributes.
+    Attributes {
+        follow: bool,
     },
     /// Changes nothing that may be changed: refused on the device's files.
     Refuse,
@@ -82,6 +93,10 @@ pub(super) fn read(call: &Call) -> Option<(Named, Ask)> {
         }
         libc::SYS_access => (here(0), Ask::Access { mode: call.int(1) }),
         libc::SYS_faccessat | libc::SYS_faccessat2 => (at(0), Ask::Access { mode: call.int(2) }),
+        libc::SYS_getxattr => (here(0), Ask::Attribute { follow: true }),
+        libc::SYS_lgetxattr => (here(0), Ask::Attribute { follow: false }),
+        libc::SYS_listxattr => (here(0), Ask::Attributes { follow: true }),
+        libc::SYS_llistxattr => (here(0), Ask::Attributes { follow: false }),
         libc::SYS_readlink => (here(0), Ask::ReadLink { to: call.ptr(1), room: call.ptr(2) }),
         libc::SYS_readlinkat => (at(0), Ask::ReadLink { to: call.ptr(2), room: call.ptr(3) }),
         _ => return None,
@@ -125,11 +140,16 @@ fn collapse(path: &[u8]) -> Vec<u8> {
     if out.is_empty() { b"/".to_vec() } else { out }
 }
 
+/// What comes before the first `..`.
+fn before_up(path: &[u8]) -> Option<&[u8]> {
+    let within = path.windows(4).position(|w| w == b"/../").and_then(|at| path.get(..at));
+    within.or_else(|| path.strip_suffix(b"/.."))
+}
+
 /// Whether the simulated device has this path. `..` after a link cannot be taken as text, so what comes before the
 /// first `..` counts too.
 pub(super) fn owned(tree: &Tree, path: &[u8]) -> bool {
-    let before_up = path.windows(4).position(|w| w == b"/../").and_then(|at| path.get(..at));
-    tree.owns(&collapse(path)) || before_up.is_some_and(|before| tree.owns(&collapse(before)))
+    tree.owns(&collapse(path)) || before_up(path).is_some_and(|before| tree.owns(&collapse(before)))
 }
 
 /// Whether the path, taken as text, ends in the tree.
@@ -157,12 +177,27 @@ pub(super) struct Found {
 }
 
 pub(super) fn find(tree: &Tree, path: &[u8], follow: bool) -> io::Result<Found> {
-    let c_path = CString::new(path)?;
     let nofollow = if follow { 0 } else { libc::O_NOFOLLOW };
-    let fd = sys::open_in_root(tree.fd(), &c_path, libc::O_PATH | nofollow)?;
+    let fd = open_inside(tree, path, libc::O_PATH | nofollow)?;
     let stat = sys::fstat(fd.as_fd())?;
     let node = tree.node(stat.st_dev, stat.st_ino).map(|node| node.minor);
     Ok(Found { fd, stat, node })
+}
+
+/// Opens a path of the tree. One that leaves the device's part of it by `..` is the host's: `/dev/dri/..` is `/dev`.
+fn open_inside(tree: &Tree, path: &[u8], flags: i32) -> io::Result<OwnedFd> {
+    let fd = sys::open_in_root(tree.fd(), &CString::new(path)?, flags)?;
+    if before_up(path).is_none() {
+        return Ok(fd);
+    }
+    let place = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()))?;
+    match tree.strip(place.as_os_str().as_bytes()) {
+        Some(inside) if !tree.owns(inside) => {
+            let flags = OFlag::from_bits_truncate(flags) | OFlag::O_CLOEXEC;
+            Ok(nix::fcntl::open(inside, flags, Mode::empty())?)
+        }
+        _ => Ok(fd),
+    }
 }
 
 /// The errno that a link or a device node gives an open with these flags, if any.
@@ -186,7 +221,7 @@ pub(super) fn open(tree: &Tree, path: &[u8], flags: i32) -> io::Result<OwnedFd> 
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     let kept = flags & (libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_PATH | libc::O_NONBLOCK);
-    sys::open_in_root(tree.fd(), &CString::new(path)?, kept)
+    open_inside(tree, path, kept)
 }
 
 /// The text of a link of the tree; EINVAL if it is none.

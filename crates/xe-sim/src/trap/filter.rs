@@ -10,7 +10,7 @@
 use libc::{sock_filter, sock_fprog};
 
 /// Calls trapped whatever their arguments. `creat` and `chdir` only to refuse them in the simulated directories.
-pub(super) const PATH_CALLS: [i64; 15] = [
+pub(super) const PATH_CALLS: [i64; 19] = [
     libc::SYS_open,
     libc::SYS_openat,
     libc::SYS_openat2,
@@ -26,6 +26,10 @@ pub(super) const PATH_CALLS: [i64; 15] = [
     libc::SYS_readlink,
     libc::SYS_readlinkat,
     libc::SYS_chdir,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
 ];
 
 /// `AUDIT_ARCH_X86_64`.

@@ -3,8 +3,13 @@
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use super::sys;
+
+/// For so long after a check a call is taken to wait still. A thread id is given again only after all others have been:
+/// tens of thousands of new threads.
+const TRUSTED: Duration = Duration::from_millis(1);
 
 /// `ERESTARTSYS` and friends never reach a client; this is what an interrupted request answers.
 pub(super) const EINTR: i32 = libc::EINTR;
@@ -46,13 +51,15 @@ pub(super) struct Listener {
     fd: OwnedFd,
     /// Id of the call being served, for validity checks after remote reads; 0 = none.
     current: Cell<u64>,
+    /// When it was found to be valid.
+    checked: Cell<Option<Instant>>,
 }
 
 impl Listener {
     pub(super) fn new(fd: OwnedFd) -> Listener {
         // Where the kernel does not know it, replies are only slower.
         let _ = sys::notif_sync_wake_up(fd.as_fd());
-        Listener { fd, current: Cell::new(0) }
+        Listener { fd, current: Cell::new(0), checked: Cell::new(None) }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -63,6 +70,7 @@ impl Listener {
     pub(super) fn receive(&self) -> io::Result<Option<Call>> {
         let Some(n) = sys::notif_recv(self.fd())? else { return Ok(None) };
         self.current.set(n.id);
+        self.checked.set(None);
         Ok(Some(Call {
             id: n.id,
             tid: n.pid,
@@ -84,10 +92,13 @@ impl Listener {
     /// Whether the call being served still waits. True when none is: then there is no caller whose thread id could
     /// have been given to someone else.
     pub(super) fn current_is_valid(&self) -> bool {
-        match self.current.get() {
-            0 => true,
-            id => self.is_valid(id),
+        let id = self.current.get();
+        if id == 0 || self.checked.get().is_some_and(|when| when.elapsed() < TRUSTED) {
+            return true;
         }
+        let valid = self.is_valid(id);
+        self.checked.set(valid.then(Instant::now));
+        valid
     }
 
     pub(super) fn reply(&self, id: u64, result: Result<i64, i32>) -> io::Result<Sent> {

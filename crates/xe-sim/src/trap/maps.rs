@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd;
 
-use super::sys;
+use super::sys::{self, Among};
 use crate::client::{Access, Errno};
 
 const EFAULT: Errno = Errno(libc::EFAULT);
@@ -35,6 +35,9 @@ pub(super) struct Vma {
     pub writable: bool,
     /// `None` for anonymous memory.
     pub file: Option<FileKey>,
+    pub shared: bool,
+    /// Of the file's bytes at `start`.
+    pub offset: u64,
 }
 
 /// `/proc/PID/maps` of one address space, kept open.
@@ -67,37 +70,77 @@ impl Maps {
         mut last_page_readable: impl FnMut(u64) -> bool,
     ) -> io::Result<Result<(), Errno>> {
         if !self.text_only {
-            let query = |at: u64| match sys::procmap_query(self.file.as_fd(), at) {
-                Ok(q) => Ok(Some(Vma::from_query(&q))),
-                Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-                Err(e) => Err(e),
-            };
+            let query = |at: u64| self.query(at, Among::All);
             match check_range(addr, len, access, device, query, &mut last_page_readable) {
                 Err(e) if e.raw_os_error() == Some(libc::ENOTTY) => self.text_only = true,
                 other => return other,
             }
         }
-        self.check_text(addr, len, access, device, last_page_readable)
+        let vmas = self.read()?;
+        let query = |at: u64| Ok(vmas.iter().find(|v| v.end > at).copied());
+        check_range(addr, len, access, device, query, last_page_readable)
     }
 
-    fn check_text(
-        &mut self,
-        addr: u64,
-        len: u64,
-        access: Access,
-        device: FileKey,
-        last_page_readable: impl FnMut(u64) -> bool,
-    ) -> io::Result<Result<(), Errno>> {
+    /// The mapping that covers `addr`.
+    pub(super) fn at(&mut self, addr: u64) -> io::Result<Option<Vma>> {
+        let covers = |vma: &Vma| vma.start <= addr && addr < vma.end;
+        if !self.text_only {
+            match self.query(addr, Among::All) {
+                Err(e) if e.raw_os_error() == Some(libc::ENOTTY) => self.text_only = true,
+                other => return Ok(other?.filter(covers)),
+            }
+        }
+        Ok(self.read()?.into_iter().find(covers))
+    }
+
+    /// Which ranges (offset, bytes) of a file are mapped shared.
+    pub(super) fn shared_ranges_of(&mut self, file: FileKey) -> io::Result<Vec<(u64, u64)>> {
+        if !self.text_only {
+            match self.shared_files() {
+                Err(e) if e.raw_os_error() == Some(libc::ENOTTY) => self.text_only = true,
+                other => return Ok(ranges_of(file, other?)),
+            }
+        }
+        Ok(ranges_of(file, self.read()?))
+    }
+
+    fn shared_files(&self) -> io::Result<Vec<Vma>> {
+        let mut vmas = Vec::new();
+        let mut at = 0;
+        while let Some(vma) = self.query(at, Among::SharedFiles)? {
+            if vma.end <= at {
+                break;
+            }
+            at = vma.end;
+            vmas.push(vma);
+        }
+        Ok(vmas)
+    }
+
+    /// The mapping that covers `at`, or the next one above it.
+    fn query(&self, at: u64, among: Among) -> io::Result<Option<Vma>> {
+        match sys::procmap_query(self.file.as_fd(), at, among) {
+            Ok(q) => Ok(Some(Vma::from_query(&q))),
+            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// All mappings, from the text.
+    fn read(&mut self) -> io::Result<Vec<Vma>> {
         let mut text = String::new();
         self.file.rewind()?;
         self.file.read_to_string(&mut text)?;
         if text.is_empty() {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        let vmas: Vec<Vma> = text.lines().filter_map(Vma::from_line).collect();
-        let query = |at: u64| Ok(vmas.iter().find(|v| v.end > at).copied());
-        check_range(addr, len, access, device, query, last_page_readable)
+        Ok(text.lines().filter_map(Vma::from_line).collect())
     }
+}
+
+fn ranges_of(file: FileKey, vmas: Vec<Vma>) -> Vec<(u64, u64)> {
+    let of_file = |vma: &Vma| vma.shared && vma.file == Some(file);
+    vmas.into_iter().filter(of_file).map(|vma| (vma.offset, vma.end - vma.start)).collect()
 }
 
 impl Vma {
@@ -110,6 +153,8 @@ impl Vma {
             readable: q.vma_flags & 1 != 0,
             writable: q.vma_flags & 2 != 0,
             file,
+            shared: q.vma_flags & 8 != 0,
+            offset: q.vma_offset,
         }
     }
 
@@ -118,7 +163,8 @@ impl Vma {
         let mut words = line.split_ascii_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
         let perms = words.next()?.as_bytes();
-        let (major, minor) = words.nth(1)?.split_once(':')?;
+        let offset = words.next()?;
+        let (major, minor) = words.next()?.split_once(':')?;
         let inode: u64 = words.next()?.parse().ok()?;
         let hex = |s| u64::from_str_radix(s, 16).ok();
         let dev = |s| u32::from_str_radix(s, 16).ok();
@@ -128,6 +174,8 @@ impl Vma {
             readable: perms.first() == Some(&b'r'),
             writable: perms.get(1) == Some(&b'w'),
             file: (inode != 0).then_some(FileKey { major: dev(major)?, minor: dev(minor)?, inode }),
+            shared: perms.get(3) == Some(&b's'),
+            offset: hex(offset)?,
         })
     }
 }

@@ -35,9 +35,12 @@ pub fn probe_host() -> HostSupport {
         listener: try_listener(),
         child_memory: try_child_memory(),
         kcmp: try_kcmp(),
-        killable_waits: sys::filter_flag_known(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV),
+        // Known only beside NEW_LISTENER.
+        killable_waits: sys::filter_flag_known(
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+        ),
         map_queries: std::fs::File::open("/proc/self/maps")
-            .is_ok_and(|maps| sys::procmap_query(maps.as_fd(), 0).is_ok()),
+            .is_ok_and(|maps| sys::procmap_query(maps.as_fd(), 0, sys::Among::All).is_ok()),
     }
 }
 

@@ -165,27 +165,33 @@ impl Shared {
             let read_one = |tid| sys::read_remote(tid, page, &mut [0u8; 1]);
             matches!(self.with_thread(process, read_one), Ok(1))
         };
-        let mut processes = self.processes.borrow_mut();
-        let Some(known) = processes.known.get_mut(&process) else { return Ok(Err(EFAULT)) };
-        let thread = known.thread;
+        self.with_maps(process, |maps| maps.check(addr, len, access, self.device_file, readable))
+    }
+
+    /// Calls `f` with the mappings of a process; a second time, with fresh ones, if it has executed another program.
+    fn with_maps<T>(&self, process: ProcessId, f: impl Fn(&mut Maps) -> io::Result<T>) -> io::Result<T> {
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let (thread, kept) = {
+            let mut processes = self.processes.borrow_mut();
+            let known = processes.known.get_mut(&process).ok_or_else(gone)?;
+            (known.thread, known.maps.take())
+        };
         let open = || Maps::open(process.0).or_else(|_| Maps::open(thread));
-        let mut maps = match known.maps.take() {
+        let mut maps = match kept {
             Some(maps) => maps,
             None => open()?,
         };
-        drop(processes);
-        let verdict = match maps.check(addr, len, access, self.device_file, readable) {
-            // The address space behind the open file is gone: the process has executed another program.
+        let result = match f(&mut maps) {
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {
                 maps = open()?;
-                maps.check(addr, len, access, self.device_file, readable)
+                f(&mut maps)
             }
             other => other,
         };
         if let Some(known) = self.processes.borrow_mut().known.get_mut(&process) {
             known.maps = Some(maps);
         }
-        verdict
+        result
     }
 }
 
@@ -216,6 +222,22 @@ impl ClientMem for RemoteMem {
 
     fn check_range(&self, process: ProcessId, addr: u64, len: u64, access: Access) -> Result<(), Errno> {
         self.0.check_range(process, addr, len, access).unwrap_or(Err(EFAULT))
+    }
+
+    fn is_file(&self, process: ProcessId, addr: u64) -> bool {
+        let vma = self.0.with_maps(process, |maps| maps.at(addr));
+        matches!(vma, Ok(Some(vma)) if vma.file.is_some())
+    }
+
+    fn arena_mappings(&self) -> Option<Vec<(u64, u64)>> {
+        let processes: Vec<ProcessId> = self.0.processes.borrow().known.keys().copied().collect();
+        let mut ranges = Vec::new();
+        for process in processes {
+            // One that cannot be looked at has ended, and has nothing mapped.
+            let found = self.0.with_maps(process, |maps| maps.shared_ranges_of(self.0.device_file));
+            ranges.extend(found.unwrap_or_default());
+        }
+        Some(ranges)
     }
 
     fn read_into(&self, process: ProcessId, addr: u64, dst: &Span<'_>) -> Result<(), Errno> {

@@ -52,18 +52,23 @@ impl Supervisor {
         self.shared.processes.borrow_mut().of_thread(tid)
     }
 
-    fn identify(&mut self, tid: u32, fd: i32) -> Option<FileId> {
+    fn identify(&mut self, tid: u32, fd: i32) -> Option<(ProcessId, FileId)> {
         if self.files.is_empty() {
             return None;
         }
         let process = self.process(tid).ok()?;
         let processes = self.shared.processes.borrow();
-        self.files.identify(tid, fd, processes.pidfd(process))
+        let file = self.files.identify(tid, fd, processes.pidfd(process))?;
+        Some((process, file))
+    }
+
+    /// Minor number of the device node that descriptor `fd` of thread `tid` is an open of.
+    fn node_of(&mut self, tid: u32, fd: i32) -> Option<u32> {
+        self.identify(tid, fd).and_then(|(_, file)| self.files.minor(file))
     }
 
     fn ioctl(&mut self, call: &Call) -> io::Result<()> {
-        let Some(file) = self.identify(call.tid, call.int(0)) else { return self.pass_on(call) };
-        let Ok(process) = self.process(call.tid) else { return self.pass_on(call) };
+        let Some((process, file)) = self.identify(call.tid, call.int(0)) else { return self.pass_on(call) };
         let caller = Caller { file, process, thread: call.tid };
         match self.device.ioctl(&caller, call.ptr(1) as u32, call.ptr(2)) {
             Reply::Done(value) => self.reply(call, Ok(value)),
@@ -77,9 +82,7 @@ impl Supervisor {
 
     /// fstat and the like on an open device.
     fn on_descriptor(&mut self, call: &Call, fd: i32, ask: Ask) -> io::Result<()> {
-        let Some(minor) = self.identify(call.tid, fd).and_then(|file| self.files.minor(file)) else {
-            return self.pass_on(call);
-        };
+        let Some(minor) = self.node_of(call.tid, fd) else { return self.pass_on(call) };
         match calls::find(&self.tree, self.tree.node_path(minor).as_bytes(), true) {
             Ok(found) => self.tell(call, &found, ask),
             Err(_) => self.pass_on(call),
@@ -110,12 +113,13 @@ impl Supervisor {
                     Err(e) => self.not_found(call, &path, &e),
                 }
             }
-            Ask::Stat { follow, .. } | Ask::Statx { follow, .. } => {
-                match calls::find(&self.tree, &path, follow) {
-                    Ok(found) => self.tell(call, &found, ask),
-                    Err(e) => self.not_found(call, &path, &e),
-                }
-            }
+            Ask::Stat { follow, .. }
+            | Ask::Statx { follow, .. }
+            | Ask::Attribute { follow }
+            | Ask::Attributes { follow } => match calls::find(&self.tree, &path, follow) {
+                Ok(found) => self.tell(call, &found, ask),
+                Err(e) => self.not_found(call, &path, &e),
+            },
             Ask::Access { .. } => match calls::find(&self.tree, &path, true) {
                 Ok(found) => self.tell(call, &found, ask),
                 Err(e) => self.not_found(call, &path, &e),
@@ -196,6 +200,9 @@ impl Supervisor {
                     || found.node.is_some() && mode & libc::X_OK != 0;
                 return self.reply(call, if denied { Err(libc::EACCES) } else { Ok(0) });
             }
+            // The device's files have no extended attributes.
+            Ask::Attribute { .. } => return self.reply(call, Err(libc::ENODATA)),
+            Ask::Attributes { .. } => return self.reply(call, Ok(0)),
             Ask::Open { .. } | Ask::ReadLink { .. } | Ask::Refuse => return self.pass_on(call),
         };
         self.reply(call, written.map(|()| 0).map_err(|e| e.0))
@@ -214,7 +221,7 @@ impl Supervisor {
     /// `/proc/self/fd/N`: for a device or a directory of the tree it shows, and leads to, what the client opened.
     fn on_own_descriptor(&mut self, call: &Call, path: &[u8], ask: Ask) -> io::Result<()> {
         let Some((who, fd)) = calls::descriptor(path, call.tid) else { return self.pass_on(call) };
-        if let Some(minor) = self.identify(who, fd).and_then(|file| self.files.minor(file)) {
+        if let Some(minor) = self.node_of(who, fd) {
             let name = self.tree.node_path(minor);
             return match ask {
                 Ask::ReadLink { to, room } => self.tell_link(call, name.as_bytes(), to, room),

@@ -37,6 +37,9 @@ const LONGEST_SLEEP: Duration = Duration::from_micros(500);
 /// Parked callers are asked this often whether a signal waits for them or they died.
 const PARKED_TICK: Duration = Duration::from_millis(5);
 
+/// Trace lines are handed on when nothing has happened for this long: a write for every request would double its cost.
+const FLUSH_AFTER: Duration = Duration::from_millis(10);
+
 /// With the device open, this often it is checked whether a file has been closed without anything else happening.
 const SWEEP_TICK: Duration = Duration::from_millis(250);
 
@@ -169,6 +172,9 @@ impl Supervisor {
         if !self.files.is_empty() {
             at_most(SWEEP_TICK);
         }
+        if self.device.trace_waits() {
+            at_most(FLUSH_AFTER);
+        }
         if let Some((_, when)) = self.ended {
             at_most(LINGER.saturating_sub(now.duration_since(when)));
         }
@@ -238,8 +244,12 @@ impl Supervisor {
             self.look_at_parked()?;
             self.last_tick = Instant::now();
         }
+        let idle = self.last_event.elapsed();
+        if idle >= FLUSH_AFTER && self.device.trace_waits() {
+            self.device.flush_trace();
+        }
         // Not in the middle of traffic: after a sweep the next request is slower.
-        let quiet = self.last_event.elapsed() >= SWEEP_TICK && self.last_sweep.elapsed() >= SWEEP_TICK;
+        let quiet = idle >= SWEEP_TICK && self.last_sweep.elapsed() >= SWEEP_TICK;
         if quiet && !self.files.is_empty() {
             self.close_unused();
         }

@@ -284,7 +284,7 @@ pub(super) struct ProcmapQuery {
     pub vma_end: u64,
     pub vma_flags: u64,
     vma_page_size: u64,
-    vma_offset: u64,
+    pub vma_offset: u64,
     pub inode: u64,
     pub dev_major: u32,
     pub dev_minor: u32,
@@ -296,12 +296,26 @@ pub(super) struct ProcmapQuery {
 
 const _: () = assert!(size_of::<ProcmapQuery>() == 104);
 
+/// Which mappings a query looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    All,
+    /// `MAP_SHARED` ones of files.
+    SharedFiles,
+}
+
 /// The mapping that covers `addr` or the next one above it; ENOENT if there is none, ENOTTY before Linux 6.11.
-pub(super) fn procmap_query(maps: BorrowedFd<'_>, addr: u64) -> io::Result<ProcmapQuery> {
+pub(super) fn procmap_query(maps: BorrowedFd<'_>, addr: u64, among: Among) -> io::Result<ProcmapQuery> {
+    const SHARED: u64 = 0x08;
     const COVERING_OR_NEXT_VMA: u64 = 0x10;
+    const FILE_BACKED: u64 = 0x20;
+    let filter = match among {
+        Among::All => 0,
+        Among::SharedFiles => SHARED | FILE_BACKED,
+    };
     let mut query = ProcmapQuery {
         size: size_of::<ProcmapQuery>() as u64,
-        query_flags: COVERING_OR_NEXT_VMA,
+        query_flags: COVERING_OR_NEXT_VMA | filter,
         query_addr: addr,
         ..ProcmapQuery::default()
     };

@@ -27,6 +27,10 @@ pub fn play(role: &str) -> bool {
         "killed_children" => killed_children(),
         "user_memory" => user_memory(),
         "mapping" => mapping(),
+        "closed_mapping" => closed_mapping(),
+        "truncation" => truncation(),
+        "file_fault" => file_fault(),
+        "listing" => listing(),
         "close_quietly" => close_quietly(),
         "close_mapped" => close_mapped(),
         "waits" => waits(),
@@ -142,6 +146,25 @@ fn files() {
     assert_eq!(sys::access(c"/dev/dri/renderD128", libc::R_OK | libc::W_OK), Ok(()));
     assert_eq!(sys::access(c"/dev/dri/renderD128", libc::X_OK), Err(libc::EACCES));
     assert_eq!(sys::access(c"/sys/class/drm/card1", libc::F_OK), Err(libc::ENOENT));
+}
+
+/// What `ls` asks of every file: it complains of none.
+fn listing() {
+    for dir in ["/dev/dri", "/dev/dri/by-path", "/sys/class/drm", "/sys/class/drm/card0/device/"] {
+        let ls = std::process::Command::new("ls").args(["-la", dir]).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(ls.status.success(), "{dir}: {}", text(&ls.stderr));
+        assert_eq!(text(&ls.stderr), "", "{dir}");
+        assert!(text(&ls.stdout).contains(" .."), "{dir}: {}", text(&ls.stdout));
+    }
+    for follow in [true, false] {
+        assert_eq!(sys::attribute(c"/dev/dri/renderD128", follow), Err(libc::ENODATA));
+        assert_eq!(sys::attributes(c"/dev/dri/renderD128", follow), Ok(0));
+        assert_eq!(sys::attributes(c"/dev/dri/renderD129", follow), Err(libc::ENOENT));
+    }
+    // `..` leads to the host's own directory.
+    let (up, own) = (sys::stat(c"/dev/dri/.."), sys::stat(c"/dev"));
+    assert_eq!((up.st_dev, up.st_ino), (own.st_dev, own.st_ino));
 }
 
 fn other_descriptors() {
@@ -313,6 +336,44 @@ fn user_memory() {
         assert_eq!((name, bind(false)), (name, write));
         assert_eq!((name, bind(true)), (name, read), "READONLY");
     }
+}
+
+/// The memory of a closed object is nobody else's while it is mapped.
+fn closed_mapping() {
+    const BYTES: usize = 1 << 20;
+    let fd = drm::open();
+    let handle = drm::create(&fd, BYTES as u64).unwrap();
+    let at = drm::map(&fd, handle, BYTES);
+    sys::poke(at, 0x1234);
+    drm::close(&fd, handle).unwrap();
+    for _ in 0..80 {
+        let other = drm::create(&fd, BYTES as u64).unwrap();
+        let there = drm::map(&fd, other, BYTES);
+        assert_eq!(sys::peek(there), 0);
+        sys::poke(there, 0x5678);
+        sys::unmap(there, BYTES);
+        drm::close(&fd, other).unwrap();
+    }
+    assert_eq!(sys::peek(at), 0x1234);
+}
+
+/// Under a rule that refuses user pointers to files.
+fn file_fault() {
+    let fd = drm::open();
+    let vm = drm::vm(&fd);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[1u8; PAGE]).unwrap();
+    let bind = |at: *mut u8| drm::bind_userptr(&fd, vm, at as u64, PAGE as u64, false);
+    assert_eq!(bind(sys::map(PAGE, RW, libc::MAP_PRIVATE, file.as_raw_fd(), 0)), Err(libc::ENOMEM));
+    assert_eq!(bind(sys::map(PAGE, RW, ANON, -1, 0)), Ok(()));
+}
+
+/// What the device's descriptor is made of cannot be taken away from under the device.
+fn truncation() {
+    let fd = drm::open();
+    assert!(nix::unistd::ftruncate(&fd, 0).is_err());
+    assert!(nix::unistd::ftruncate(&fd, 1 << 50).is_err());
+    assert_eq!(drm::version(fd.as_raw_fd()), Ok("xe".to_owned()));
 }
 
 fn mapping() {

@@ -65,6 +65,14 @@ pub fn options(root: &Path, trace: &Path) -> SimOptions {
     }
 }
 
+/// What is injected while a role is played.
+fn faults(role: &str) -> Vec<String> {
+    match role {
+        "file_fault" => vec!["vm_bind:ENOMEM@userptr-file".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
 /// Runs any command on a device.
 pub fn simulate(argv: Vec<OsString>, role: &str) -> Run {
     let dir = tempfile::tempdir().unwrap();
@@ -72,7 +80,8 @@ pub fn simulate(argv: Vec<OsString>, role: &str) -> Run {
     let trace: PathBuf = dir.path().join("trace");
     std::fs::create_dir(&root).unwrap();
     let command = SimCommand { argv, env: Some(env(role)) };
-    let outcome = xe_sim::trap::run(&command, options(&root, &trace)).unwrap();
+    let options = SimOptions { faults: faults(role), ..options(&root, &trace) };
+    let outcome = xe_sim::trap::run(&command, options).unwrap();
     assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "the private tree is removed at the end");
     let lines = std::fs::read_to_string(trace).unwrap();
     let trace = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

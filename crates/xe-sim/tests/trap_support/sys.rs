@@ -174,6 +174,23 @@ pub fn access(path: &CStr, mode: i32) -> Result<(), i32> {
     if unsafe { libc::access(path.as_ptr(), mode) } == 0 { Ok(()) } else { Err(errno()) }
 }
 
+/// Asks for an extended attribute as `ls -l` does; bytes of its value.
+pub fn attribute(path: &CStr, follow: bool) -> Result<usize, i32> {
+    let name = c"system.posix_acl_access";
+    let call = if follow { libc::getxattr } else { libc::lgetxattr };
+    // SAFETY: C strings; no room is given, so nothing is written.
+    let r = unsafe { call(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) };
+    usize::try_from(r).map_err(|_| errno())
+}
+
+/// Bytes of the list of all extended attributes' names.
+pub fn attributes(path: &CStr, follow: bool) -> Result<usize, i32> {
+    let call = if follow { libc::listxattr } else { libc::llistxattr };
+    // SAFETY: a C string; no room is given, so nothing is written.
+    let r = unsafe { call(path.as_ptr(), std::ptr::null_mut(), 0) };
+    usize::try_from(r).map_err(|_| errno())
+}
+
 /// getpid by the 32-bit system call gate; the result as the kernel leaves it.
 pub fn getpid_32() -> i32 {
     let result: i32;

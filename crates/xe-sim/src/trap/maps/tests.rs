@@ -4,7 +4,15 @@ const DEVICE: FileKey = FileKey { major: 0, minor: 1, inode: 77 };
 const OTHER: FileKey = FileKey { major: 8, minor: 1, inode: 12 };
 
 fn vma(start: u64, end: u64, perms: &str, file: Option<FileKey>) -> Vma {
-    Vma { start, end, readable: perms.contains('r'), writable: perms.contains('w'), file }
+    Vma {
+        start,
+        end,
+        readable: perms.contains('r'),
+        writable: perms.contains('w'),
+        file,
+        shared: false,
+        offset: 0,
+    }
 }
 
 fn run(vmas: &[Vma], addr: u64, len: u64, access: Access, eof: u64) -> Result<(), i32> {
@@ -61,8 +69,12 @@ fn maps_line_is_read_field_by_field() {
         readable: true,
         writable: false,
         file: Some(FileKey { major: 0xfd, minor: 0x1a, inode: 424_242 }),
+        shared: false,
+        offset: 0x1000,
     };
     assert_eq!(Vma::from_line(line), Some(want));
+    let shared = Vma { shared: true, ..want };
+    assert_eq!(Vma::from_line(&line.replace("r-xp", "r-xs")), Some(shared));
     assert_eq!(Vma::from_line("7f00a000 r-xp"), None);
     assert_eq!(Vma::from_line(""), None);
 }
@@ -83,5 +95,33 @@ fn text_and_query_agree_on_this_process() {
         maps.use_text();
         let by_text = maps.check(addr, 4096, access, DEVICE, |_| true).unwrap();
         assert_eq!((by_query, by_text), (want, want), "{addr:#x} {access:?}");
+    }
+}
+
+#[test]
+fn shared_ranges_of_a_file_are_found_by_text_and_by_query() {
+    use std::os::fd::AsFd as _;
+    let file = nix::sys::memfd::memfd_create(c"maps", nix::sys::memfd::MFdFlags::empty()).unwrap();
+    nix::unistd::ftruncate(&file, 64 << 10).unwrap();
+    let map = |offset: u64| memmap2::MmapOptions::new().offset(offset).len(8 << 10).map_raw(&file).unwrap();
+    let kept = (map(0), map(16 << 10));
+    drop(map(32 << 10));
+    let stat = sys::fstat(file.as_fd()).unwrap();
+    let key = FileKey {
+        major: nix::sys::stat::major(stat.st_dev) as u32,
+        minor: nix::sys::stat::minor(stat.st_dev) as u32,
+        inode: stat.st_ino,
+    };
+    let mut maps = Maps::open(std::process::id()).unwrap();
+    for text in [false, true] {
+        if text {
+            maps.use_text();
+        }
+        let mut ranges = maps.shared_ranges_of(key).unwrap();
+        ranges.sort_unstable();
+        assert_eq!(ranges, [(0, 8 << 10), (16 << 10, 8 << 10)], "text: {text}");
+        assert_eq!(maps.shared_ranges_of(OTHER).unwrap(), [], "text: {text}");
+        assert!(maps.at(kept.0.as_ptr() as u64).unwrap().is_some_and(|vma| vma.file == Some(key)));
+        assert_eq!(maps.at(1).unwrap(), None);
     }
 }
