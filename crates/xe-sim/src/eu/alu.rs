@@ -102,7 +102,7 @@ fn copy(regs: &mut Regs, micro: &Micro, size: u8, exec: u32) -> Outcome {
         4 => take!(u32),
         _ => take!(u64),
     }
-    after_acc(regs, micro);
+    after_acc(regs, micro, exec);
     Ok(())
 }
 
@@ -261,7 +261,7 @@ fn store_words(regs: &mut Regs, micro: &Micro, exec: u32, values: &Lanes<u32>) -
         let bits = compare(cond, n, &values, &[0; LANES]);
         set_flags(regs, micro, exec, bits);
     }
-    after_acc(regs, micro);
+    after_acc(regs, micro, exec);
     Ok(())
 }
 
@@ -288,17 +288,28 @@ fn store_wide(regs: &mut Regs, micro: &Micro, exec: u32, values: &Lanes<i64>) ->
         let bits = compare(cond, n, &values.map(|v| cut(v as u64, micro.dst_ty)), &[0; LANES]);
         set_flags(regs, micro, exec, bits);
     }
-    after_acc(regs, micro);
+    after_acc(regs, micro, exec);
     Ok(())
 }
 
-/// The accumulator's upper halves follow what an ordinary instruction put into the lower.
-fn after_acc(regs: &mut Regs, micro: &Micro) {
-    let to_acc = matches!(micro.dst, Target::Line { off, .. } if (ACC..FLAG).contains(&(off as usize)));
-    if (to_acc || micro.acc_write) && !micro.dst_ty.is_float() {
-        for i in 0..LANES {
-            let low: u32 = if ACC + 4 * i < FLAG { regs.get(ACC + 4 * i) } else { 0 };
-            regs.acc_high[i] = if micro.dst_ty.is_signed_int() { ((low as i32) >> 31) as u32 } else { 0 };
+/// The upper half of an accumulator's element follows what an ordinary instruction put into the lower. Those of
+/// the other accumulators stay: a product may be under way in acc0 while acc2 is in use.
+fn after_acc(regs: &mut Regs, micro: &Micro, exec: u32) {
+    let first = match micro.dst {
+        Target::Line { off, .. } if (ACC..FLAG).contains(&(off as usize)) => (off as usize - ACC) / 4,
+        _ if micro.acc_write => 0,
+        _ => return,
+    };
+    if micro.dst_ty.is_float() {
+        return;
+    }
+    for i in 0..usize::from(micro.lanes) {
+        if exec >> i & 1 == 0 {
+            continue;
+        }
+        let low: u32 = regs.get(ACC + 4 * (first + i));
+        if let Some(high) = regs.acc_high.get_mut(first + i) {
+            *high = if micro.dst_ty.is_signed_int() { ((low as i32) >> 31) as u32 } else { 0 };
         }
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Message {
     pub ex_desc: Desc,
     pub ex_bso: bool,
     pub eot: bool,
+    /// Channels of the instruction.
+    pub lanes: u8,
     /// Byte offsets of the payloads and of the destination.
     pub src0: usize,
     pub src1: Option<usize>,
@@ -32,6 +34,12 @@ pub(super) enum Kind {
         /// The offset counts units of 16 bytes.
         owords: bool,
         model: Model,
+    },
+    /// Registers spilled to the thread's scratch memory, at this offset in bytes.
+    Spill {
+        write: bool,
+        bytes: u16,
+        offset: u32,
     },
     /// Completes at once: the model executes memory accesses in order.
     Fence,
@@ -128,6 +136,7 @@ pub(super) fn lower(inst: &Instruction) -> Result<Message, Box<str>> {
         ex_desc: send.ex_desc,
         ex_bso: send.ex_bso,
         eot: send.eot,
+        lanes,
         src0: source(0).ok_or("message without a payload")?,
         src1: source(1),
         dst: inst.dst.as_ref().and_then(|dst| register(dst.place)),
@@ -244,6 +253,14 @@ fn legacy_model(desc: u32) -> Model {
 fn dc0(desc: u32) -> Decoded {
     let field = |low: u32, bits: u32| desc >> low & ((1 << bits) - 1);
     let model = legacy_model(desc);
+    if field(18, 1) != 0 {
+        // Scratch block: units of 32 bytes; bit 16 is set where the execution mask counts for each dword.
+        let write = field(17, 1) != 0;
+        if write && field(16, 1) == 0 {
+            return Err("scratch block write in owords".into());
+        }
+        return Ok(Kind::Spill { write, bytes: 32 << field(12, 2), offset: field(0, 12) * 32 });
+    }
     match field(14, 5) {
         kind @ (0 | 1 | 8) => {
             let unit = if kind == 1 && field(13, 1) != 0 { 32 } else { 16 };
@@ -352,6 +369,14 @@ mod tests {
         assert_eq!(decode_for(Sfid::Dc0, false, 0x0228_43fd, 8), Ok(block(64)));
         assert_eq!(decode_for(Sfid::Dc0, false, 0x0218_42fd, 8), Ok(block(32)));
         assert_eq!(decode_for(Sfid::Dc0, false, 0x0248_44fd, 8), Ok(block(128)));
+    }
+
+    #[test]
+    fn spills() {
+        // IGA: hword scratch block write x2, read x4.
+        let spill = |write, bytes, offset| Kind::Spill { write, bytes, offset };
+        assert_eq!(decode_for(Sfid::Dc0, false, 0x020f_1004, 16), Ok(spill(true, 64, 128)));
+        assert_eq!(decode_for(Sfid::Dc0, false, 0x024c_200a, 16), Ok(spill(false, 128, 320)));
     }
 
     #[test]

@@ -98,6 +98,11 @@ impl<'a, M: GpuMemory> Port<'a, M> {
             }
             Model::Slm => return Ok(Surface { base: 0, size: self.slm.len() as u64 }),
         };
+        self.surface_at(state, thread)
+    }
+
+    /// The surface whose state is at `state`.
+    fn surface_at(&mut self, state: u64, thread: u32) -> Result<Surface, Trouble> {
         if let Some(surface) =
             self.surfaces.get(&(state, thread)).or_else(|| self.surfaces.get(&(state, u32::MAX)))
         {
@@ -210,6 +215,46 @@ impl<'a, M: GpuMemory> Port<'a, M> {
             Self::payload_mut(regs, dst, bytes)?.copy_from_slice(stage);
             Ok(())
         }
+    }
+
+    /// Registers to or from the thread's scratch memory. The header is a copy of r0: its sixth dword names the
+    /// surface state. A channel that does not run leaves its dword of memory as it is.
+    pub fn spill(
+        &mut self,
+        regs: &mut Regs,
+        message: &Message,
+        (thread, exec): (u32, u32),
+        (write, bytes, offset): (bool, usize, u32),
+    ) -> Result<(), Trouble> {
+        let header: u32 = regs.get(message.src0 + 20);
+        let state = self.dispatch.surface_base.wrapping_add(u64::from(header >> 10) << 6);
+        let surface = self.surface_at(state, thread)?;
+        let mut stage = [0u8; STAGE];
+        let stage = stage.get_mut(..bytes).unwrap_or_default();
+        if !write {
+            let Some(dst) = message.dst else { return Ok(()) };
+            if exec != 0 {
+                self.load(Model::Surface, surface, offset.into(), stage)?;
+                Self::payload_mut(regs, dst, bytes)?.copy_from_slice(stage);
+            }
+            return Ok(());
+        }
+        let from = message.src1.unwrap_or(message.src0 + REG);
+        stage.copy_from_slice(Self::payload(regs, from, bytes)?);
+        let lanes = message.lanes.clamp(1, 32);
+        let full = u32::MAX >> (32 - u32::from(lanes));
+        if exec & full == full {
+            return self.store(Model::Surface, surface, offset.into(), stage);
+        }
+        if bytes > 4 * usize::from(lanes) {
+            return Err(Trouble::Unsupported("spill of more dwords than channels, some of them off".into()));
+        }
+        for (k, dword) in stage.chunks_exact(4).enumerate() {
+            if exec >> k & 1 != 0 {
+                self.store(Model::Surface, surface, u64::from(offset) + 4 * k as u64, dword)?;
+            }
+        }
+        Ok(())
     }
 
     fn payload(regs: &Regs, from: usize, len: usize) -> Result<&[u8], Trouble> {

@@ -256,6 +256,9 @@ impl Thread {
                 port.block(&mut self.regs, message, thread, (write, bytes.into(), owords, model))?;
             }
             Kind::Block { .. } => {}
+            Kind::Spill { write, bytes, offset } => {
+                port.spill(&mut self.regs, message, (thread, exec), (write, bytes.into(), offset))?;
+            }
             Kind::Fence => {
                 // Completion is a register with nothing in it.
                 if let Some(dst) = message.dst {

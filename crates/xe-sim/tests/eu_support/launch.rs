@@ -170,6 +170,11 @@ impl<'a> Launch<'a> {
                 "group_count" => words(self.groups),
                 "global_size" => words(std::array::from_fn(|d| self.groups[d] * self.local[d])),
                 "work_dimensions" => 3u32.to_le_bytes().to_vec(),
+                "const_base" if argument.mode == "bindless" => {
+                    let offset = surfaces.len() as u32;
+                    surfaces.extend(surface(4, CONSTANTS, self.kernel.constants.len() as u64, 0));
+                    offset.to_le_bytes().to_vec()
+                }
                 "const_base" => CONSTANTS.to_le_bytes().to_vec(),
                 "private_base_stateless" => PRIVATE.to_le_bytes().to_vec(),
                 "arg_bypointer" | "arg_byvalue" => self.argument(argument, &mut surfaces, &mut slm),

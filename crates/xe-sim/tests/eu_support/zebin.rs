@@ -50,6 +50,11 @@ pub fn compile(source: &str, options: &str) -> BTreeMap<String, Kernel> {
 }
 
 pub fn compile_with(source: &str, options: &str, internal: &str) -> BTreeMap<String, Kernel> {
+    try_compile(source, options, internal).unwrap_or_else(|log| panic!("{log}"))
+}
+
+/// The error is the compiler's log.
+pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeMap<String, Kernel>, String> {
     let tree = Tree::find();
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("k.cl"), source).expect("the source");
@@ -62,8 +67,10 @@ pub fn compile_with(source: &str, options: &str, internal: &str) -> BTreeMap<Str
         .output()
         .expect("ocloc runs");
     let log = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{log}");
-    parse(&fs::read(dir.path().join("k.bin")).expect("ocloc's output"))
+    if !output.status.success() {
+        return Err(log.into_owned());
+    }
+    Ok(parse(&fs::read(dir.path().join("k.bin")).expect("ocloc's output")))
 }
 
 pub fn compile_file(file: &str, options: &str) -> BTreeMap<String, Kernel> {

@@ -1,0 +1,272 @@
+//! Operators and built-in functions of integers and floats.
+
+use super::ast::Expr;
+use super::gen_core::{Gen, ex};
+use super::types::Scalar::{F32, I32, U32};
+use super::types::{Scalar, Ty};
+
+impl Gen {
+    fn two(&mut self, ty: Ty, depth: usize) -> Vec<Expr> {
+        vec![self.expr(ty, depth - 1), self.expr(ty, depth - 1)]
+    }
+
+    fn three(&mut self, ty: Ty, depth: usize) -> Vec<Expr> {
+        vec![self.expr(ty, depth - 1), self.expr(ty, depth - 1), self.expr(ty, depth - 1)]
+    }
+
+    pub fn integer_op(&mut self, ty: Ty, depth: usize) -> Expr {
+        let (s, u) = (ty.s, ty.with(ty.s.unsigned()));
+        // Signed overflow is undefined: such operations are made on unsigned words and cast back.
+        let word = if s.bytes() == 8 { "ulong" } else { "uint" };
+        let wrapping = |op: &str| match (ty.is_scalar(), s.is_signed()) {
+            (true, _) => format!("(({s})(({word})($0) {op} ({word})($1)))", s = s.name()),
+            (false, true) => format!("as_{ty}(as_{u}($0) {op} as_{u}($1))"),
+            (false, false) => format!("($0 {op} $1)"),
+        };
+        let plain = |op: &str| match ty.is_scalar() {
+            true => format!("(({s})($0 {op} $1))", s = s.name()),
+            false => format!("($0 {op} $1)"),
+        };
+        match self.below(24) {
+            0..=3 => {
+                let op = self.pick(&["+", "-", "*", "+", "*"]);
+                let kids = self.two(ty, depth).into_iter().map(opaque).collect();
+                ex(ty, wrapping(op), kids)
+            }
+            4 | 5 => {
+                let op = self.pick(&["&", "|", "^"]);
+                ex(ty, plain(op), self.two(ty, depth))
+            }
+            6 => {
+                let op =
+                    if ty.is_scalar() { format!("(({s})~($0))", s = s.name()) } else { "(~($0))".into() };
+                ex(ty, op, vec![self.expr(ty, depth - 1)])
+            }
+            // OpenCL takes shift counts modulo the width.
+            7 => ex(ty, wrapping("<<"), self.two(ty, depth)),
+            8 => ex(ty, plain(">>"), self.two(ty, depth)),
+            9 => {
+                // An odd divisor is not zero, an odd dividend is not the one that overflows with -1.
+                let op = self.pick(&["/", "%"]);
+                let cast = if ty.is_scalar() { format!("({})", s.name()) } else { String::new() };
+                let one = format!("({ty})(1)");
+                ex(ty, format!("({cast}((($0) | {one}) {op} (($1) | {one})))"), self.two(ty, depth))
+            }
+            10 => {
+                // Of an odd number: see `opaque`.
+                let zero = ex(ty, format!("(({ty})(0))"), Vec::new());
+                let value = self.expr(ty, depth - 1);
+                let odd = format!(
+                    "({}($0 | ({ty})(1)))",
+                    if ty.is_scalar() { format!("({})", s.name()) } else { String::new() }
+                );
+                ex(ty, wrapping("-"), vec![zero, ex(ty, odd, vec![value])])
+            }
+            11 => {
+                let function = self.pick(&["abs", "abs_diff"]);
+                let from = if self.one_in(2) { ty.with(s.signed()) } else { u };
+                let kids =
+                    if function == "abs" { vec![self.expr(from, depth - 1)] } else { self.two(from, depth) };
+                let lowest = 1u64 << (s.bytes() * 8 - 1);
+                // Not of the lowest number: see `opaque`.
+                let cast = if ty.is_scalar() { format!("({from})") } else { String::new() };
+                let half = |k: usize| format!("({cast}(${k} >> ({from})(1)))");
+                let args = match (function, from.s.is_signed()) {
+                    ("abs", true) => {
+                        format!("max($0, ({from})(as_{}(({})({}UL))))", from.s.name(), u.s.name(), lowest + 1)
+                    }
+                    ("abs", false) => "$0".into(),
+                    (_, false) => "$0, $1".into(),
+                    // PoCL's is wrong where the difference of signed numbers overflows.
+                    (_, true) => format!("{}, {}", half(0), half(1)),
+                };
+                let value = ex(u, format!("{function}({args})"), kids);
+                if u == ty { value } else { ex(ty, format!("as_{ty}($0)"), vec![value]) }
+            }
+            12 | 13 => {
+                let function =
+                    self.pick(&["add_sat", "sub_sat", "hadd", "rhadd", "max", "min", "mul_hi", "rotate"]);
+                ex(ty, format!("{function}($0, $1)"), self.two(ty, depth))
+            }
+            14 => {
+                // `mad_hi` adds, which may overflow.
+                let function = if s.is_signed() { "mad_sat" } else { self.pick(&["mad_hi", "mad_sat"]) };
+                ex(ty, format!("{function}($0, $1, $2)"), self.three(ty, depth))
+            }
+            15 => {
+                // The lower limit must not be above the upper one.
+                ex(ty, "clamp($0, min($1, $2), max($1, $2))", self.three(ty, depth))
+            }
+            16 => {
+                let function = self.pick(&["clz", "ctz", "popcount"]);
+                ex(ty, format!("{function}($0)"), vec![self.expr(ty, depth - 1)])
+            }
+            17 => self.upsample(ty, depth),
+            18 if s.bytes() == 4 => {
+                // Operands have to be of 24 bits.
+                let small = |k: usize| match (ty.is_scalar(), s.is_signed()) {
+                    (_, false) => format!("(${k} & 0xffffffu)"),
+                    (_, true) => format!("(as_{ty}(as_{u}(${k}) << 8u) >> 8)"),
+                };
+                let sum = if self.one_in(2) { Some(self.expr(ty, depth - 1)) } else { None };
+                let mut kids = self.two(ty, depth);
+                let product = |f: &str, rest: &str| format!("{f}({}, {}{rest})", small(0), small(1));
+                match sum {
+                    // The sum may overflow, which only unsigned numbers may.
+                    Some(sum) if !s.is_signed() => {
+                        kids.push(sum);
+                        ex(ty, product("mad24", ", $2"), kids)
+                    }
+                    _ => ex(ty, product("mul24", ""), kids),
+                }
+            }
+            19 | 20 if s.is_signed() => self.relation(ty, depth),
+            _ => {
+                // Conversions from any type.
+                let from = Ty::new(if self.one_in(3) { F32 } else { self.integer() }, ty.n);
+                let value = self.expr(from, depth - 1);
+                if from.s.is_float() && s == I32 && self.one_in(3) {
+                    return ex(
+                        ty,
+                        "as_$T($0)".replace("$T", &ty.to_string()),
+                        vec![ex(ty.with(U32), "CB($0)", vec![value])],
+                    );
+                }
+                self.convert(ty, value)
+            }
+        }
+    }
+
+    fn upsample(&mut self, ty: Ty, depth: usize) -> Expr {
+        let half = match ty.s {
+            Scalar::I16 => Scalar::I8,
+            Scalar::U16 => Scalar::U8,
+            Scalar::I32 => Scalar::I16,
+            Scalar::U32 => Scalar::U16,
+            Scalar::I64 => Scalar::I32,
+            Scalar::U64 => Scalar::U32,
+            _ => return self.expr(ty, depth - 1),
+        };
+        let (high, low) = (ty.with(half), ty.with(half.unsigned()));
+        let kids = vec![self.expr(high, depth - 1), self.expr(low, depth - 1)];
+        // Hidden: a shift to the right and back becomes a mask, and this compiler loses the sign bit of a mask that is a
+        // negative NaN as a float (0xffff0000 becomes `qnan(0x3F0000):f`).
+        let hidden = if ty.is_scalar() {
+            format!("(({high})($0 ^ ({high})zero))")
+        } else {
+            format!("($0 ^ convert_{high}(({})(zero)))", ty.with(U32))
+        };
+        ex(ty, format!("upsample({hidden}, $1)"), kids)
+    }
+
+    /// Comparisons; those of scalars give `int`, those of vectors a mask as wide as the operands.
+    fn relation(&mut self, ty: Ty, depth: usize) -> Expr {
+        if ty.is_scalar() && ty.s != I32 {
+            let condition = self.condition(depth - 1);
+            return self.convert(ty, condition);
+        }
+        if ty.s == I32 && self.one_in(2) {
+            let float = ty.with(F32);
+            return match self.below(3) {
+                0 => {
+                    let f = self.pick(&["isnan", "isinf", "isfinite", "isnormal"]);
+                    ex(ty, format!("{f}($0)"), vec![self.expr(float, depth - 1)])
+                }
+                // The sign of a NaN is not defined.
+                1 => ex(ty, "signbit(NN($0))", vec![self.expr(float, depth - 1)]),
+                _ => {
+                    let f = self.pick(&[
+                        "isequal",
+                        "isnotequal",
+                        "isgreater",
+                        "isgreaterequal",
+                        "isless",
+                        "islessequal",
+                        "islessgreater",
+                        "isordered",
+                        "isunordered",
+                    ]);
+                    ex(ty, format!("{f}($0, $1)"), self.two(float, depth))
+                }
+            };
+        }
+        let operands = if ty.is_scalar() {
+            Ty::scalar(self.integer())
+        } else if ty.s == I32 && self.one_in(3) {
+            ty.with(F32)
+        } else {
+            ty.with(if self.one_in(2) { ty.s } else { ty.s.unsigned() })
+        };
+        let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
+        ex(ty, format!("($0 {op} $1)"), self.two(operands, depth))
+    }
+
+    /// Operations whose result OpenCL defines to the last bit, apart from which NaN it is.
+    pub fn float(&mut self, ty: Ty, depth: usize) -> Expr {
+        let ints = ty.with(I32);
+        match self.below(20) {
+            0..=4 => {
+                let op = self.pick(&["+", "-", "*"]);
+                ex(ty, format!("($0 {op} $1)"), self.two(ty, depth))
+            }
+            5 => ex(ty, "($0 / $1)", self.two(ty, depth)),
+            6 => ex(ty, "sqrt($0)", vec![self.expr(ty, depth - 1)]),
+            7 | 8 => ex(ty, "fma($0, $1, $2)", self.three(ty, depth)),
+            9 => {
+                // Of zeros either may be returned: the sum makes both positive.
+                let f = self.pick(&["fmin", "fmax"]);
+                let zero = format!("({ty})(0.0f)");
+                ex(ty, format!("({f}($0, $1) + {zero})"), self.two(ty, depth))
+            }
+            10 => {
+                let f = self.pick(&["floor", "ceil", "trunc", "rint", "round", "fabs"]);
+                ex(ty, format!("{f}($0)"), vec![self.expr(ty, depth - 1)])
+            }
+            11 => ex(ty, "(-($0))", vec![self.expr(ty, depth - 1)]),
+            12 => {
+                let f = self.pick(&["fmod", "remainder", "fdim", "nextafter", "fmod"]);
+                let nan = if f == "nextafter" { "NN($0), NN($1)" } else { "$0, $1" };
+                ex(ty, format!("{f}({nan})"), self.two(ty, depth))
+            }
+            13 => ex(ty, "copysign($0, NN($1))", self.two(ty, depth)),
+            14 => {
+                let value = self.expr(ty, depth - 1);
+                let exponent = self.expr(ints, depth - 1);
+                ex(ty, "ldexp($0, ($1) % 160)", vec![value, exponent])
+            }
+            15 => {
+                // Undefined for NaN; of zeros either.
+                let zero = format!("({ty})(0.0f)");
+                let f = self.pick(&["min", "max"]);
+                ex(ty, format!("({f}(NN($0), NN($1)) + {zero})"), self.two(ty, depth))
+            }
+            16 => ex(ty, "sign($0)", vec![self.expr(ty, depth - 1)]),
+            17 => ex(ty, "step(NN($0), NN($1))", self.two(ty, depth)),
+            18 => {
+                let s = self.integer();
+                let value = self.expr(ty.with(s), depth - 1);
+                self.convert(ty, value)
+            }
+            _ => {
+                let bits = self.expr(ty.with(U32), depth - 1);
+                self.as_float(ty, bits)
+            }
+        }
+    }
+}
+
+/// With a zero in it that only the running kernel knows, if it is a leaf. The device's compiler makes negations of
+/// additions, subtractions and products with constants and folds them into the instructions that use them, where the
+/// lowest number of a type has no negative; what comes out then is not defined by OpenCL's rules, but by the machine.
+fn opaque(kid: Expr) -> Expr {
+    if !kid.kids.is_empty() {
+        return kid;
+    }
+    let ty = kid.ty;
+    let text = if ty.is_scalar() {
+        format!("(({ty})($0 ^ ({ty})zero))")
+    } else {
+        format!("($0 ^ convert_{ty}(({})(zero)))", ty.with(U32))
+    };
+    ex(ty, text, vec![kid])
+}

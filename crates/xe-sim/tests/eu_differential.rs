@@ -1,0 +1,103 @@
+//! The model of the execution units against PoCL: random kernels, and those that once differed. Needs a driver tree
+//! (see `isa_support::tree`) and PoCL, and fails without them.
+//!
+//! `EU_DIFF_KERNELS` sets how many kernels are made, `EU_DIFF_SEED` the first one's seed. A long run:
+//! `cargo test -p xe-sim --test eu_differential two_thousand -- --ignored --nocapture`.
+
+mod eu_diff;
+mod eu_support;
+
+use std::fs;
+use std::path::Path;
+
+use eu_diff::batch::{Batch, WIDTHS};
+use eu_diff::gen_core::Gen;
+use eu_diff::hunt::{hunt, read_case};
+use eu_diff::reduce::reduce;
+use eu_diff::reference;
+
+/// Not a test: the others start it.
+#[test]
+#[ignore = "run by the other tests as the process that has PoCL in it"]
+fn reference_child() {
+    if !reference::serve() {
+        println!("nothing to do: started by hand");
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+}
+
+#[track_caller]
+fn compare(default_count: u64) {
+    let (first, count) = (number("EU_DIFF_SEED", 1), number("EU_DIFF_KERNELS", default_count));
+    println!("seeds {first} to {}", first + count - 1);
+    let tally = hunt(first, count);
+    println!("{}", tally.summary());
+    for (seed, error) in &tally.untested {
+        println!(
+            "seed {seed}: PoCL: {}",
+            error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("")
+        );
+    }
+    let enough = tally.untested.len() as u64 <= count / 50;
+    assert!(enough, "PoCL runs too few of the kernels; the first: {}", tally.untested[0].1);
+    if let Some((text, path)) = tally.explain(number("EU_DIFF_ROUNDS", 40) as usize) {
+        let seeds: Vec<_> = tally.failures.iter().map(|failure| (failure.seed, failure.simd)).collect();
+        panic!("{} (seed, SIMD): {seeds:?}\n{text}\nwritten to {}", tally.summary(), path.display());
+    }
+}
+
+#[test]
+fn random_kernels_do_on_the_model_what_they_do_on_pocl() {
+    compare(60);
+}
+
+#[test]
+#[ignore = "takes most of an hour"]
+fn two_thousand_kernels() {
+    compare(2000);
+}
+
+/// Kernels that once differed, each with the launch in its first line and the reason in the following ones.
+#[test]
+fn what_once_differed_does_no_more() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/eu_corpus/differential");
+    for options in ["", "-cl-opt-disable"] {
+        let mut batch = Batch { options: options.into(), ..Batch::default() };
+        for entry in fs::read_dir(&dir).expect("the corpus") {
+            let text = fs::read_to_string(entry.expect("an entry").path()).expect("a source");
+            let case = read_case(&text);
+            batch.kernels.push((text, case));
+        }
+        assert!(!batch.kernels.is_empty(), "no kernels in {}", dir.display());
+        let theirs = batch.reference().unwrap_or_else(|error| panic!("{error}"));
+        for simd in WIDTHS {
+            for outcome in batch.compare(simd, &theirs).unwrap_or_else(|error| panic!("{error}")) {
+                assert!(
+                    outcome.found.is_empty(),
+                    "{} at SIMD {simd} {options}: {:#?}",
+                    outcome.case.kernel,
+                    outcome.found
+                );
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "a tool: prints the kernel of EU_DIFF_SEED"]
+fn show() {
+    let seed = number("EU_DIFF_SEED", 1);
+    println!("{}{}", eu_diff::prelude::prelude(), Gen::kernel(seed).source(&format!("k{seed}")));
+}
+
+#[test]
+#[ignore = "a tool: reduces the kernel of EU_DIFF_SEED at EU_DIFF_SIMD"]
+fn reduced() {
+    let simd = number("EU_DIFF_SIMD", 16) as u32;
+    let options = std::env::var("EU_DIFF_OPTIONS").unwrap_or_default();
+    let (kernel, found) = reduce(&Gen::kernel(number("EU_DIFF_SEED", 1)), simd, &options, 80);
+    println!("{}\n{found:#?}", kernel.source("k"));
+}
