@@ -4,8 +4,10 @@ use clap::{Parser, Subcommand};
 
 pub mod doctor;
 pub mod drivers;
+pub mod env;
 pub mod parse;
 pub mod plan;
+pub mod report;
 pub mod run;
 pub mod schema;
 pub mod search;
@@ -25,6 +27,8 @@ pub enum Command {
     Plan(plan::PlanArgs),
     Sim(sim::SimArgs),
     Drivers(drivers::DriversArgs),
+    Report(report::ReportArgs),
+    Env(env::EnvArgs),
     Doctor(doctor::DoctorArgs),
     Parse(parse::ParseArgs),
     Schema(schema::SchemaArgs),

@@ -4,6 +4,7 @@ pub mod conclude;
 pub mod doctor;
 pub mod drive;
 pub mod drivers;
+pub mod env;
 pub mod lab;
 pub mod manual;
 pub mod memo;
@@ -12,6 +13,7 @@ pub mod parse;
 pub mod parts;
 pub mod plan;
 pub mod prober;
+pub mod report;
 pub mod rounds;
 pub mod run;
 pub mod schema;
@@ -52,6 +54,8 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::plan(args),
         Command::Drivers(args) => drivers::drivers(args),
+        Command::Env(args) => env::env(args),
+        Command::Report(args) => report::report(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Parse(args) => parse::parse(args),
         Command::Schema(args) => schema::schema(args),

@@ -161,6 +161,7 @@ pub(super) fn manifest_of(
         tool: env!("CARGO_PKG_VERSION").into(),
         matrix: matrix.name.clone(),
         matrix_sha256: driver::sha256(matrix.text.as_bytes()),
+        matrix_text: matrix.text.to_string(),
         seed: planned.seed,
         started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
         device: names.into_iter().collect::<Vec<_>>().join(", "),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::cli::schema::SchemaArgs;
+use crate::cli::schema::{SchemaArgs, SchemaOf};
 use crate::cmd::Failure;
 use crate::exit::Exit;
 use crate::matrix;
@@ -11,7 +11,11 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     if args.example {
         return print(matrix::EXAMPLE);
     }
-    let schema = matrix::schema::json_schema();
+    let schema = match args.of {
+        SchemaOf::Matrix => serde_json::to_value(matrix::schema::json_schema()),
+        SchemaOf::Report => Ok(crate::report::json::schema()),
+    }
+    .map_err(|error| Failure::new(Exit::Internal, error))?;
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(Exit::Internal, error))?;
     print(&format!("{text}\n"))
 }

@@ -70,6 +70,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         tool: env!("CARGO_PKG_VERSION").into(),
         matrix: "mock".into(),
         matrix_sha256: "0".repeat(64),
+        matrix_text: String::new(),
         seed: 0,
         started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
         device: "none".into(),

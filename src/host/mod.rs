@@ -3,11 +3,12 @@
 pub mod checks;
 mod choice;
 mod devices;
-mod environment;
+pub mod env;
+pub mod mask;
 mod probe;
 
 pub use checks::{Check, State};
 pub use choice::{DEFAULT_PROFILE, Device, NoDevice};
 pub use devices::{RenderNode, devices, devices_below};
-pub use environment::{Environment, environment};
+pub use env::{Environment, environment};
 pub use probe::{kernel_log, simulation_possible};

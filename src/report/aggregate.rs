@@ -108,6 +108,11 @@ const SEVERITY: [&str; 9] = [
     "clean",
 ];
 
+/// Rank of a verdict, worst first; what is no verdict comes last.
+pub fn severity(word: &str) -> usize {
+    SEVERITY.iter().position(|known| *known == word).unwrap_or(SEVERITY.len())
+}
+
 impl ArmSummary {
     /// Sums up `records`, all of `arm`.
     pub fn of(arm: &Arm, records: &[&RunRecord]) -> Self {
@@ -150,6 +155,11 @@ impl ArmSummary {
 
     pub fn count(&self, word: &str) -> usize {
         self.counts.get(word).copied().unwrap_or(0)
+    }
+
+    /// Verdicts with the number of their runs.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.counts.iter().map(|(word, n)| (*word, *n))
     }
 
     /// Runs with no verdict on the thing under test.
@@ -239,7 +249,7 @@ fn history(record: &RunRecord, bytes: u64) -> Option<String> {
 }
 
 /// Failed binds by the best witness there is: the kernel's side first.
-fn eperm(record: &RunRecord) -> Option<u64> {
+pub fn eperm(record: &RunRecord) -> Option<u64> {
     let facts = &record.facts;
     agree::eperm_by_sim(facts)
         .or_else(|| agree::eperm_by_strace(facts))

@@ -1,11 +1,29 @@
-//! From run records to what people read: a summary per arm, a table, and what the matrix established.
+//! From run records to what people read: a summary per arm, a table, what the matrix established, and the formats of
+//! `repro-matrix report`, one file each. Everything here is computed from the records; nothing is printed.
 
 pub mod aggregate;
 pub mod axes;
+pub mod boundary;
+pub mod by_hand;
+pub mod csv;
+pub mod excerpt;
+pub mod faulty;
 pub mod findings;
+pub mod headline;
+pub mod html;
+pub mod issue;
+pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod outcome;
 pub mod rates;
+pub mod regression;
+pub mod section;
 pub mod table;
+pub mod text;
+pub mod timeline;
+
+pub use section::{Report, Section};
 
 #[cfg(test)]
 mod fixture;

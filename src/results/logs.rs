@@ -1,10 +1,11 @@
 //! Compressed logs of one run: `logs/<arm>/<repeat>/{stdout,stderr,trace,strace,maps,kmsg,arrivals}.gz`.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::run::RawRun;
@@ -61,6 +62,20 @@ pub fn keep(results: &Path, arm: &str, repeat: u32, raw: &RawRun) -> io::Result<
         kept.push(relative.join("arrivals.gz"));
     }
     Ok(kept.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
+/// Unpacked bytes of one log of a record; `None` where it is not there or not whole. Larger ones are cut: a reader
+/// of a report looks at lines, not at gigabytes.
+pub fn read(results: &Path, log: &str) -> Option<Vec<u8>> {
+    const MOST: u64 = 256 << 20;
+    // A record comes from a file: it names logs below its directory and nothing else.
+    if Path::new(log).components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+        return None;
+    }
+    let file = File::open(results.join(log)).ok()?;
+    let mut bytes = Vec::new();
+    GzDecoder::new(file).take(MOST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 fn write_gz(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -17,6 +17,9 @@ pub struct Manifest {
     pub matrix: String,
     /// SHA-256 of the matrix file, hexadecimal.
     pub matrix_sha256: String,
+    /// The file itself, so that the results can be repeated from themselves.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub matrix_text: String,
     pub seed: u64,
     /// RFC 3339, UTC.
     pub started: String,

@@ -1,12 +1,15 @@
 //! `results/<matrix>/<run-id>/`: the durable record of a matrix run. Format: docs/results.md.
 
 pub mod csv;
+pub mod lenient;
 pub mod logs;
+pub mod machine;
 pub mod manifest;
 pub mod read;
 pub mod record;
 pub mod version;
 
+pub use lenient::{Problem, load_lenient};
 pub use manifest::Manifest;
 pub use read::{Loaded, load};
 pub use record::Recorder;
@@ -22,12 +25,25 @@ pub enum ResultsError {
     NoSpace { path: PathBuf, kept: usize },
     #[error("{path}:{line}: {why}", path = path.display())]
     Damaged { path: PathBuf, line: usize, why: String },
+    #[error("{path} is no results directory: it has no manifest.json{}", there(below), path = path.display())]
+    NoResults { path: PathBuf, below: Vec<PathBuf> },
     #[error("{path}: {reason}", path = path.display())]
     Unreadable { path: PathBuf, reason: version::NotReadable },
     #[error("{path} is in use by another repro-matrix", path = path.display())]
     Busy { path: PathBuf },
     #[error("{path} cannot be resumed with this: {}", differences.join("; "), path = path.display())]
     Differs { path: PathBuf, differences: Vec<String> },
+}
+
+/// "; there are results in A, B": what was meant, perhaps.
+fn there(below: &[PathBuf]) -> String {
+    const MOST: usize = 5;
+    let shown: Vec<String> = below.iter().take(MOST).map(|path| path.display().to_string()).collect();
+    match below.len() {
+        0 => " (repro-matrix run writes one)".into(),
+        n if n > MOST => format!("; there are results in {} and {} more", shown.join(", "), n - MOST),
+        _ => format!("; there are results in {}", shown.join(", ")),
+    }
 }
 
 impl ResultsError {
@@ -43,6 +59,7 @@ impl ResultsError {
             ResultsError::Io { .. } | ResultsError::NoSpace { .. } | ResultsError::Busy { .. } => {
                 Exit::CannotRecord
             }
+            ResultsError::NoResults { .. } => Exit::Usage,
             ResultsError::Damaged { .. } | ResultsError::Unreadable { .. } | ResultsError::Differs { .. } => {
                 Exit::IncompatibleRecording
             }

@@ -1,0 +1,81 @@
+//! `repro-matrix report`.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::report::{Format, ReportArgs};
+use crate::cmd::Failure;
+use crate::exit::Exit;
+use crate::host;
+use crate::report::headline::Headline;
+use crate::report::{Report, csv, html, issue, json, junit, markdown};
+use crate::results::{self, Problem};
+
+pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    let report = load(&args.dirs)?;
+    let internal = |error: &dyn std::fmt::Display| Failure::new(Exit::Internal, error);
+    let text = match args.format {
+        Format::Md => markdown::render(&report),
+        Format::Csv => csv::render(&report).map_err(|e| internal(&e))?,
+        Format::Json => json::render(&report).map_err(|e| internal(&e))?,
+        Format::Junit => junit::render(&report).map_err(|e| internal(&e))?,
+        Format::Issue => issue::render(&report).map_err(|why| Failure::new(Exit::NothingSelected, why))?,
+        Format::Html => {
+            let choice = html::Choice { axes: args.axes.clone() };
+            let logs = |dir: &Path, log: &str| results::logs::read(dir, log);
+            html::render(&report, &choice, &logs).map_err(|why| Failure::new(Exit::Usage, why))?
+        }
+        Format::Badge => Headline::of(&report).badge(),
+    };
+    let text = if args.unmasked { text } else { host::mask::mask(&text) };
+    write(args.output.as_deref(), &text)?;
+    Ok(exit(&report))
+}
+
+/// Reads `dirs` as far as they can be read. `Err`: nothing is left of them.
+pub fn load(dirs: &[PathBuf]) -> Result<Report, Failure> {
+    let mut loaded = Vec::new();
+    let mut problems = Vec::new();
+    let mut first_error = None;
+    for dir in dirs {
+        match results::load_lenient(dir) {
+            Ok((one, found)) => {
+                loaded.push(one);
+                problems.extend(found);
+            }
+            Err(error) => {
+                problems.push(Problem { path: dir.clone(), line: None, what: error.to_string() });
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if loaded.is_empty()
+        && let Some(error) = first_error
+    {
+        return Err(Failure::new(error.exit(), error));
+    }
+    for problem in &problems {
+        eprintln!("warning: {problem}");
+    }
+    let report = Report::of(loaded, problems);
+    if report.machines() > 1 {
+        eprintln!("note: results of {} machines: their runs are not counted together", report.machines());
+    }
+    Ok(report)
+}
+
+/// A report was written; not of everything, where something could not be read.
+pub fn exit(report: &Report) -> Exit {
+    if report.problems.is_empty() { Exit::AsExpected } else { Exit::IncompatibleRecording }
+}
+
+/// To the file, whole or not at all, or to stdout.
+pub fn write(output: Option<&Path>, text: &str) -> Result<(), Failure> {
+    let Some(path) = output else {
+        return crate::cmd::schema::print(text).map(drop);
+    };
+    let partial = path.with_extension("partial");
+    let failed =
+        |error: std::io::Error| Failure::new(Exit::CannotRecord, format!("{}: {error}", path.display()));
+    std::fs::write(&partial, text).map_err(failed)?;
+    std::fs::rename(&partial, path).map_err(failed)
+}

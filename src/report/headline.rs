@@ -1,0 +1,97 @@
+//! A report in one line: for a badge, a subject, a job's last line.
+
+use serde::Serialize;
+
+use crate::exit::Exit;
+
+use super::aggregate::Expected;
+use super::section::{Report, Section};
+
+/// One line over all sections, colour by the worst.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headline {
+    pub text: String,
+    pub colour: &'static str,
+}
+
+impl Headline {
+    pub fn of(report: &Report) -> Self {
+        if report.sections.is_empty() {
+            return Headline { text: "no results".into(), colour: "lightgrey" };
+        }
+        let worst = report.sections.iter().map(|section| section.exit).max_by_key(|exit| badness(*exit));
+        let mut text = report.sections.iter().map(line).collect::<Vec<_>>().join("; ");
+        if !report.problems.is_empty() {
+            text += &format!("; {} could not be read", plural(report.problems.len(), "part"));
+        }
+        Headline { text, colour: worst.map_or("lightgrey", colour) }
+    }
+
+    /// The form that shields.io reads from an address (schema version 1).
+    pub fn badge(&self) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Badge<'a> {
+            schema_version: u8,
+            label: &'a str,
+            message: &'a str,
+            color: &'a str,
+        }
+        let badge =
+            Badge { schema_version: 1, label: "repro-matrix", message: &self.text, color: self.colour };
+        let mut text = serde_json::to_string(&badge).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+/// "smoke on sim:a770: 3 arms, 1 corrupt, 2 clean; as expected".
+pub fn line(section: &Section) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for summary in section.summaries.iter().filter(|summary| summary.runs > 0) {
+        match counts.iter_mut().find(|(word, _)| *word == summary.verdict.word) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((summary.verdict.word, 1)),
+        }
+    }
+    counts.sort();
+    let mut parts = vec![plural(section.arms.len(), "arm")];
+    parts.extend(counts.iter().map(|(word, n)| format!("{n} {word}")));
+    let not_run = section.summaries.iter().filter(|summary| summary.runs == 0).count();
+    if not_run > 0 {
+        parts.push(format!("{not_run} not run"));
+    }
+    let unmet = section.summaries.iter().filter(|s| s.as_expected == Some(Expected::Unmet)).count();
+    let outcome = match section.exit {
+        Exit::AsExpected => "as expected".to_owned(),
+        Exit::OnlyImprovements => "only improvements".to_owned(),
+        Exit::Inconclusive => "inconclusive".to_owned(),
+        Exit::BuildFailed => "a build failed".to_owned(),
+        _ => format!("{unmet} not as expected"),
+    };
+    format!("{} on {}: {}; {outcome}", section.key.matrix, section.key.device, parts.join(", "))
+}
+
+/// "1 arm", "2 arms".
+pub fn plural(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn badness(exit: Exit) -> u8 {
+    match exit {
+        Exit::AsExpected => 0,
+        Exit::OnlyImprovements => 1,
+        Exit::Inconclusive => 2,
+        Exit::BuildFailed => 3,
+        _ => 4,
+    }
+}
+
+fn colour(exit: Exit) -> &'static str {
+    match exit {
+        Exit::AsExpected => "brightgreen",
+        Exit::OnlyImprovements => "green",
+        Exit::Inconclusive => "yellow",
+        _ => "red",
+    }
+}

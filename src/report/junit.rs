@@ -1,0 +1,113 @@
+//! `--format junit`: one test case per arm. One faulty run where clean was expected is a failure, however many clean
+//! ones there are; they are listed beside it.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite, XmlString};
+
+use crate::model::outcome::RunRecord;
+
+use super::aggregate::{ArmSummary, Expected};
+use super::section::{Report, Section};
+
+pub fn render(report: &Report) -> Result<String, quick_junit::SerializeError> {
+    let mut junit = Junit::new("repro-matrix");
+    for section in &report.sections {
+        let several = report.sections.iter().filter(|s| s.key.matrix == section.key.matrix).count() > 1;
+        junit.add_test_suite(suite(section, several));
+    }
+    if !report.problems.is_empty() {
+        // Results that cannot be read are no pass.
+        let mut suite = TestSuite::new("results");
+        for problem in &report.problems {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(problem.what.clone());
+            status.set_type("unreadable");
+            suite.add_test_case(TestCase::new(problem.to_string(), status));
+        }
+        junit.add_test_suite(suite);
+    }
+    junit.to_string()
+}
+
+fn suite(section: &Section, several: bool) -> TestSuite {
+    let name = match several {
+        true => format!("{} on {} ({})", section.key.matrix, section.key.device, section.key.machine),
+        false => format!("{} on {}", section.key.matrix, section.key.device),
+    };
+    let mut suite = TestSuite::new(name);
+    suite.add_property(("device", section.key.device.as_str()));
+    suite.add_property(("machine", section.key.machine.as_str()));
+    suite.add_property(("driver", section.driver_line().as_str()));
+    suite.add_property(("seed", section.seed.to_string().as_str()));
+    for summary in &section.summaries {
+        let runs: Vec<&RunRecord> = section.runs_of(&summary.id).map(|(record, _)| record).collect();
+        let mut case = TestCase::new(summary.id.clone(), status(summary));
+        case.set_classname(section.key.matrix.clone());
+        let seconds: f64 = runs.iter().map(|record| record.wall_seconds).sum();
+        case.set_time(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        case.set_system_out(XmlString::new(runs.iter().map(|record| told(record)).collect::<String>()));
+        suite.add_test_case(case);
+    }
+    suite
+}
+
+/// What an arm is to a test report. Without an expectation, any fault is a failure: nobody said that it is known.
+fn status(arm: &ArmSummary) -> TestCaseStatus {
+    let not = |kind, what: &str, message: String| {
+        let mut status = TestCaseStatus::non_success(kind);
+        status.set_type(what).set_message(message);
+        status
+    };
+    let of = format!("{} ({} of {} planned runs)", arm.verdict, arm.runs, arm.planned);
+    match (arm.as_expected, arm.runs) {
+        (_, 0) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message("not run");
+            status
+        }
+        (Some(Expected::Met) | None, runs) if runs < arm.planned && !faulty(arm) => {
+            not(NonSuccessKind::Error, "incomplete", of)
+        }
+        (Some(Expected::Met), _) => TestCaseStatus::success(),
+        (Some(Expected::Improved), _) => not(
+            NonSuccessKind::Failure,
+            "improvement",
+            format!("{of}: a known fault is gone; update the expectation"),
+        ),
+        (Some(Expected::Unmet), _) => {
+            let mut unmet = arm.unmet.clone();
+            unmet.dedup();
+            not(NonSuccessKind::Failure, arm.verdict.word, format!("{of}: {}", unmet.join("; ")))
+        }
+        (Some(Expected::NoVerdict), _) => not(NonSuccessKind::Error, arm.verdict.word, reason(arm, &of)),
+        (None, _) if arm.verdict.word == "clean" => TestCaseStatus::success(),
+        (None, _) if arm.conclusive() => {
+            not(NonSuccessKind::Failure, arm.verdict.word, format!("{of}; nothing was expected"))
+        }
+        (None, _) => not(NonSuccessKind::Error, arm.verdict.word, reason(arm, &of)),
+    }
+}
+
+/// A fault stands, however many runs are missing.
+fn faulty(arm: &ArmSummary) -> bool {
+    arm.conclusive() && arm.verdict.word != "clean"
+}
+
+fn reason(arm: &ArmSummary, of: &str) -> String {
+    match &arm.reason {
+        Some(reason) => format!("{of}: {reason}"),
+        None => of.to_owned(),
+    }
+}
+
+fn told(record: &RunRecord) -> String {
+    let mut out = format!("#{} {} {:.1} s", record.repeat, record.verdict.word(), record.wall_seconds);
+    if record.as_expected == Some(false) {
+        out += &format!(" NOT AS EXPECTED: {}", record.unmet.join("; "));
+    }
+    for evidence in &record.evidence {
+        out += &format!("\n   {}: {}", evidence.instrument, evidence.says);
+    }
+    out + "\n"
+}

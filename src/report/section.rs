@@ -1,0 +1,165 @@
+//! Results directories as sections of a report: runs that may be counted together, and no others.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::exit::Exit;
+use crate::model::arm::Arm;
+use crate::model::outcome::RunRecord;
+use crate::results::manifest::DriverIdentity;
+use crate::results::{Loaded, Manifest, Problem, machine};
+
+use super::aggregate::{self, ArmSummary};
+use super::findings::{self, Finding};
+use super::outcome;
+
+/// What two runs must share to be counted together: the experiment, the machine, the device and the driver builds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub matrix: String,
+    pub matrix_sha256: String,
+    pub device: String,
+    pub machine: String,
+    /// (name in the matrix, content hash).
+    pub drivers: Vec<(String, String)>,
+    /// Rule that ended the runs of an arm, in words.
+    pub stop: String,
+}
+
+/// One matrix on one machine, device and set of driver builds.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub key: Key,
+    /// RFC 3339, UTC: the earliest start.
+    pub started: String,
+    pub tool: String,
+    pub seed: u64,
+    /// The matrix file, where the results hold it.
+    pub matrix_text: Option<String>,
+    pub drivers: BTreeMap<String, DriverIdentity>,
+    pub environment: serde_json::Value,
+    /// In the order of the matrix, repeats summed over the directories.
+    pub arms: Vec<Arm>,
+    pub excluded: Vec<(String, String)>,
+    /// In the order of [`Section::arms`].
+    pub summaries: Vec<ArmSummary>,
+    /// By arm, then time.
+    pub records: Vec<RunRecord>,
+    /// The results directory of each record.
+    pub dirs: Vec<PathBuf>,
+    pub findings: Vec<Finding>,
+    pub exit: Exit,
+}
+
+/// What a report is made of.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub sections: Vec<Section>,
+    /// What could not be read: told in every format.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Groups results directories into sections. The order of `loaded` does not matter.
+    pub fn of(loaded: Vec<Loaded>, problems: Vec<Problem>) -> Self {
+        let mut groups: BTreeMap<Key, Vec<Loaded>> = BTreeMap::new();
+        for one in loaded {
+            for (machine, part) in by_machine(one) {
+                groups.entry(key(&part.manifest, machine)).or_default().push(part);
+            }
+        }
+        Report { sections: groups.into_iter().map(|(key, parts)| section(key, parts)).collect(), problems }
+    }
+
+    /// Statistics never cross these.
+    pub fn machines(&self) -> usize {
+        let machines: std::collections::BTreeSet<&str> =
+            self.sections.iter().map(|section| section.key.machine.as_str()).collect();
+        machines.len()
+    }
+}
+
+impl Section {
+    /// Runs of one arm with their directories, in time order.
+    pub fn runs_of<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = (&'a RunRecord, &'a PathBuf)> {
+        self.records.iter().zip(&self.dirs).filter(move |(record, _)| record.arm == arm)
+    }
+
+    pub fn simulated(&self) -> bool {
+        self.records.iter().any(|record| record.device.starts_with("sim:"))
+    }
+
+    /// Driver versions, for people.
+    pub fn driver_line(&self) -> String {
+        let line = |(name, driver): (&String, &DriverIdentity)| match self.drivers.len() {
+            1 => driver.versions.clone(),
+            _ => format!("{name}: {}", driver.versions),
+        };
+        self.drivers.iter().map(line).collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn key(manifest: &Manifest, machine: String) -> Key {
+    Key {
+        matrix: manifest.matrix.clone(),
+        matrix_sha256: manifest.matrix_sha256.clone(),
+        device: manifest.device.clone(),
+        machine,
+        drivers: manifest.drivers.iter().map(|(name, driver)| (name.clone(), driver.hash.clone())).collect(),
+        stop: manifest.stop.as_ref().map(|rule| format!("{rule:?}")).unwrap_or_default(),
+    }
+}
+
+/// A merged directory holds several machines.
+fn by_machine(loaded: Loaded) -> Vec<(String, Loaded)> {
+    vec![(machine::id(&loaded.manifest.environment), loaded)]
+}
+
+fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
+    parts.sort_by(|a, b| (&a.manifest.started, &a.dir).cmp(&(&b.manifest.started, &b.dir)));
+    let mut arms: Vec<Arm> = Vec::new();
+    let mut excluded = Vec::new();
+    for part in &parts {
+        for arm in &part.manifest.arms {
+            match arms.iter_mut().find(|known| known.id == arm.id) {
+                Some(known) => known.repeats = known.repeats.saturating_add(arm.repeats),
+                None => arms.push(arm.clone()),
+            }
+        }
+        excluded.extend(part.manifest.excluded.iter().cloned());
+    }
+    // What one directory left out, another may have run.
+    excluded.retain(|(id, _)| !arms.iter().any(|arm| arm.id == *id));
+    excluded.dedup();
+    let first = parts.first().map(|part| part.manifest.clone());
+    let place: BTreeMap<String, usize> =
+        arms.iter().enumerate().map(|(index, arm)| (arm.id.clone(), index)).collect();
+    let mut runs: Vec<(RunRecord, PathBuf)> =
+        parts.into_iter().flat_map(|p| p.records.into_iter().map(move |r| (r, p.dir.clone()))).collect();
+    let order = |r: &RunRecord| (place.get(&r.arm).copied(), r.started.clone(), r.repeat);
+    runs.sort_by_cached_key(|(record, _)| order(record));
+    let (records, dirs): (Vec<RunRecord>, Vec<PathBuf>) = runs.into_iter().unzip();
+    let rule = first.as_ref().and_then(|manifest| manifest.stop.as_ref());
+    let summaries = aggregate::summarise_under(rule, &arms, &records);
+    let findings = findings::findings(&arms, &summaries, &records);
+    let exit = outcome::exit(&arms, &summaries);
+    let (started, tool, seed, text, drivers, environment) = first.map_or_else(Default::default, |m| {
+        (m.started, m.tool, m.seed, m.matrix_text, m.drivers, m.environment)
+    });
+    Section {
+        key,
+        started,
+        tool,
+        seed,
+        matrix_text: (!text.is_empty()).then_some(text),
+        drivers,
+        environment,
+        arms,
+        excluded,
+        summaries,
+        records,
+        dirs,
+        findings,
+        exit,
+    }
+}
