@@ -34,12 +34,16 @@ pub enum Exit {
     IncompatibleRecording = 40,
     /// Results could not be written (disk full, permissions).
     CannotRecord = 41,
+    /// `verdict` has no answer: what `git bisect run` takes for "skip this revision".
+    Skip = 125,
+    /// `verdict` could not run: `git bisect run` stops at a code above 127.
+    NoVerdict = 129,
     /// Stopped by SIGINT or SIGTERM; `run --resume` goes on.
     Interrupted = 130,
 }
 
 impl Exit {
-    pub const ALL: [Exit; 16] = [
+    pub const ALL: [Exit; 18] = [
         Exit::AsExpected,
         Exit::Internal,
         Exit::Usage,
@@ -55,6 +59,8 @@ impl Exit {
         Exit::DeviceModel,
         Exit::IncompatibleRecording,
         Exit::CannotRecord,
+        Exit::Skip,
+        Exit::NoVerdict,
         Exit::Interrupted,
     ];
 
@@ -62,7 +68,7 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Exit::AsExpected => "every verdict is as expected",
-            Exit::Internal => "a fault in repro-matrix itself",
+            Exit::Internal => "a fault in repro-matrix itself; verdict: corrupt",
             Exit::Usage => "the command line could not be understood",
             Exit::InvalidMatrix => "the matrix file is not valid",
             Exit::NothingSelected => "the filters left no arm to run",
@@ -76,6 +82,8 @@ impl Exit {
             Exit::DeviceModel => "the simulated device refused something the program needs",
             Exit::IncompatibleRecording => "a recording has a format this build cannot read",
             Exit::CannotRecord => "results could not be written",
+            Exit::Skip => "verdict: untestable (git bisect run skips the revision)",
+            Exit::NoVerdict => "verdict: could not run (git bisect run stops)",
             Exit::Interrupted => "interrupted; run --resume goes on",
         }
     }

@@ -8,9 +8,12 @@
 //! place has at least the asked probability.
 
 pub mod calibrate;
+pub mod delta;
 pub mod hunt;
 pub mod posterior;
+pub mod record;
 pub mod search;
+pub mod text;
 pub mod verdict;
 
 pub use hunt::{Ground, hunt};

@@ -134,7 +134,7 @@ pub enum BisectAction {
 }
 
 /// "5", "0.5%" as a rate.
-fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim_end_matches('%').trim().parse().map_err(|e| format!("{e}"))?;
     if number > 0.0 && number <= 100.0 {
         Ok(number / 100.0)

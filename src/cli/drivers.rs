@@ -21,6 +21,16 @@ pub enum DriversAction {
         /// `debian` (suite forky) or `debian:SUITE`, as in debian:sid.
         #[arg(default_value = "debian")]
         source: String,
+        /// Instead: releases of an index, a TOML file (or its http address) that lists packages with their SHA-256.
+        /// Downloads go on where they were interrupted.
+        #[arg(long, value_name = "FILE|URL", conflicts_with_all = ["source", "keep_debs"])]
+        index: Option<String>,
+        /// With --index: only these releases, `A..B` (both included, either may be left out) or one.
+        #[arg(long, value_name = "A..B", requires = "index")]
+        range: Option<String>,
+        /// With --index: the build whose libraries fill the gaps of each release.
+        #[arg(long, value_name = "NAME", requires = "index")]
+        base: Option<String>,
         /// Keep the downloaded packages here, for `drivers add --deb` on another machine.
         #[arg(long, value_name = "DIR")]
         keep_debs: Option<PathBuf>,

@@ -2,9 +2,12 @@
 
 use clap::{Parser, Subcommand};
 
+pub mod bisect;
+pub mod compare;
 pub mod doctor;
 pub mod drivers;
 pub mod env;
+pub mod faults;
 pub mod parse;
 pub mod plan;
 pub mod report;
@@ -12,6 +15,8 @@ pub mod run;
 pub mod schema;
 pub mod search;
 pub mod sim;
+pub mod threshold;
+pub mod verdict;
 
 /// Finds, measures and bisects silent faults in Intel's GPU compute drivers, with or without a GPU.
 #[derive(Debug, Parser)]
@@ -26,6 +31,11 @@ pub enum Command {
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Sim(sim::SimArgs),
+    Bisect(Box<bisect::BisectArgs>),
+    Compare(Box<compare::CompareArgs>),
+    Threshold(Box<threshold::ThresholdArgs>),
+    Faults(Box<faults::FaultsArgs>),
+    Verdict(Box<verdict::VerdictArgs>),
     Drivers(drivers::DriversArgs),
     Report(report::ReportArgs),
     Env(env::EnvArgs),

@@ -7,13 +7,18 @@ use std::path::PathBuf;
 
 use crate::cli::drivers::{DriversAction, DriversArgs};
 use crate::cmd::Failure;
-use crate::driver::{Addition, DriverError, DriverStore, DriverTree, FetchRequest, Manifest, SYSTEM};
+use crate::driver::{
+    Addition, DriverError, DriverStore, DriverTree, FetchRequest, Index, IndexRequest, Manifest, SYSTEM,
+};
 use crate::exit::Exit;
 
 pub fn drivers(args: &DriversArgs) -> Result<Exit, Failure> {
     let store = DriverStore::open().map_err(failure)?;
     match &args.action {
-        DriversAction::Fetch { source, keep_debs } => fetch(&store, source, keep_debs.clone()),
+        DriversAction::Fetch { index: Some(place), range, base, .. } => {
+            fetch_index(&store, place, range.as_deref(), base.clone())
+        }
+        DriversAction::Fetch { source, keep_debs, .. } => fetch(&store, source, keep_debs.clone()),
         DriversAction::Add { name, deb, prefix, lib, base } => {
             let addition = addition(deb, prefix.as_ref(), lib.as_ref())?;
             let tree = store.add(name, &addition, base.as_deref(), &mut progress).map_err(failure)?;
@@ -40,7 +45,10 @@ pub fn drivers(args: &DriversArgs) -> Result<Exit, Failure> {
 /// Every way in which a build cannot be had maps to one of four codes.
 pub fn failure(error: DriverError) -> Failure {
     let exit = match error {
-        DriverError::BadName { .. } | DriverError::UnknownSource { .. } => Exit::Usage,
+        DriverError::BadName { .. }
+        | DriverError::UnknownSource { .. }
+        | DriverError::BadIndex { .. }
+        | DriverError::NoRelease { .. } => Exit::Usage,
         DriverError::WrongMachine { .. } | DriverError::NoTool { .. } | DriverError::NoHome => {
             Exit::HostUnusable
         }
@@ -57,6 +65,45 @@ fn fetch(store: &DriverStore, source: &str, keep_debs: Option<PathBuf>) -> Resul
     let word = if fetched.new { "ready" } else { "have it" };
     progress(&format!("{word:<8} {}  {}", fetched.tree.manifest.name, fetched.tree.summary()));
     Ok(Exit::AsExpected)
+}
+
+/// Every release of the range; one that fails does not keep the others from being fetched.
+fn fetch_index(
+    store: &DriverStore,
+    place: &str,
+    range: Option<&str>,
+    base: Option<String>,
+) -> Result<Exit, Failure> {
+    let index = Index::open(place, store.directory(), &mut progress).map_err(failure)?;
+    let releases = index.within(range).map_err(failure)?;
+    let mut failed = Vec::new();
+    for (n, release) in releases.iter().enumerate() {
+        progress(&format!("release  {}/{} {}", n + 1, releases.len(), release.version));
+        let request = IndexRequest { index: &index, release, base: base.as_deref() };
+        match store.fetch_release(&request, &mut progress) {
+            Ok(fetched) => {
+                let word = if fetched.new { "ready" } else { "have it" };
+                progress(&format!("{word:<8} {}  {}", fetched.tree.manifest.name, fetched.tree.summary()));
+            }
+            Err(error @ (DriverError::DiskFull { .. } | DriverError::NoTool { .. })) => {
+                return Err(failure(error));
+            }
+            Err(error) => {
+                progress(&format!("FAILED   {}: {error}", release.version));
+                failed.push(error);
+            }
+        }
+    }
+    let count = failed.len();
+    match failed.into_iter().next() {
+        None => Ok(Exit::AsExpected),
+        Some(error) if releases.len() == 1 => Err(failure(error)),
+        Some(_) => Err(Failure::with_help(
+            Exit::DriverUnusable,
+            format!("{count} of {} releases could not be fetched", releases.len()),
+            "the lines above say why; repeat the command to try those again",
+        )),
+    }
 }
 
 fn addition(deb: &[PathBuf], prefix: Option<&PathBuf>, lib: Option<&PathBuf>) -> Result<Addition, Failure> {

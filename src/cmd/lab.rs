@@ -39,6 +39,13 @@ pub trait Parts: Sync {
     fn observe(&self, arm: &Arm, raw: &RawRun) -> (Facts, Vec<String>);
 }
 
+/// Begins a fault that strace injects, not the simulated device: `strace:ENOMEM@17`.
+const BY_STRACE: &str = "strace:";
+
+fn by_strace(fault: &str) -> bool {
+    fault.starts_with(BY_STRACE)
+}
+
 /// See [`Parts::launch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
@@ -92,9 +99,17 @@ impl<P: Parts> RealLab<P> {
             tool: self.tool.clone(),
             profile: profile.to_owned(),
             trace: work.io.join("trace"),
-            faults: device.faults.iter().chain(&arm.faults).cloned().collect(),
+            faults: device
+                .faults
+                .iter()
+                .chain(arm.faults.iter().filter(|f| !by_strace(f)))
+                .cloned()
+                .collect(),
         });
         let strace = self.strace_of(arm, work)?;
+        if sim.is_none() && arm.faults.iter().any(|fault| !by_strace(fault)) {
+            return Err("the arm has faults of the simulated device, and runs on a card".into());
+        }
         let trace = sim.as_ref().map(|sim| sim.trace.clone());
         let mut environment = env::base(&work.cwd, &work.tmp);
         environment.extend(launch.env);
@@ -120,12 +135,19 @@ impl<P: Parts> RealLab<P> {
     fn strace_of(&self, arm: &Arm, work: &WorkDir) -> Result<Option<StraceWrap>, String> {
         let full = arm.observers.contains(&Observer::Strace);
         let summary = arm.observers.contains(&Observer::StraceSummary);
-        if !full && !summary {
+        let inject: Vec<String> =
+            arm.faults.iter().filter_map(|fault| fault.strip_prefix(BY_STRACE)).map(str::to_owned).collect();
+        if !full && !summary && inject.is_empty() {
             return Ok(None);
         }
         let program = self.strace.clone().ok_or("the arm asks for strace, which is not installed")?;
         // Counts can be had from a full trace, not the other way round.
-        Ok(Some(StraceWrap { program, output: work.io.join("strace"), summary: !full }))
+        Ok(Some(StraceWrap {
+            program,
+            output: work.io.join("strace"),
+            summary: !full && inject.is_empty(),
+            inject,
+        }))
     }
 
     fn identity<'a>(&'a self, arm: &'a Arm, hash: &'a str) -> Identity<'a> {

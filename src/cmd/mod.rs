@@ -1,10 +1,13 @@
 //! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
 
+pub mod bisect;
+pub mod compare;
 pub mod conclude;
 pub mod doctor;
 pub mod drive;
 pub mod drivers;
 pub mod env;
+pub mod faults;
 pub mod lab;
 pub mod manual;
 pub mod memo;
@@ -19,6 +22,8 @@ pub mod run;
 pub mod schema;
 pub mod sim;
 pub mod source_file;
+pub mod threshold;
+pub mod verdict;
 
 use std::process::ExitCode;
 
@@ -53,6 +58,11 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Sim(args) => return sim::sim(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Bisect(args) => bisect::bisect(args),
+        Command::Verdict(args) => verdict::verdict(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::Threshold(args) => threshold::threshold(args),
+        Command::Faults(args) => faults::faults(args),
         Command::Drivers(args) => drivers::drivers(args),
         Command::Env(args) => env::env(args),
         Command::Report(args) => report::report(args),

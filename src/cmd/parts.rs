@@ -47,6 +47,13 @@ pub struct Modules {
     late: Option<BuiltVariant>,
 }
 
+impl Modules {
+    /// Private bytes of one hardware thread, of the module that needs most; `None` where the compiler does not say.
+    pub fn private_per_thread(&self) -> Option<u64> {
+        self.first.predicted_module_private(1)
+    }
+}
+
 impl Stages {
     fn tree(&self, arm: &Arm) -> Result<&DriverTree, String> {
         self.drivers

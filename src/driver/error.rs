@@ -93,6 +93,22 @@ pub enum DriverError {
     #[diagnostic(help("repro-matrix drivers fetch debian, or debian:SUITE"))]
     UnknownSource { source_name: String },
 
+    #[error("{place}: {what}")]
+    #[diagnostic(help(
+        "an index is TOML: format = 1, then [[release]] with version and packages = [{{ url, sha256, size }}]; ci/driver-index writes one"
+    ))]
+    BadIndex { place: String, what: String },
+
+    #[error("no release of {place} is within {range}")]
+    #[diagnostic(help("releases there: {}", .known.join(", ")))]
+    NoRelease { place: String, range: String, known: Vec<String> },
+
+    #[error("{url}: SHA-256 is {found}, the index says {wanted}")]
+    #[diagnostic(help(
+        "the file on the server is not the one that the index was written for; nothing of it was used"
+    ))]
+    WrongHash { url: String, found: String, wanted: String },
+
     #[error("{tool} is not installed")]
     #[diagnostic(help("install the package {package}"))]
     NoTool { tool: &'static str, package: &'static str },

@@ -25,6 +25,8 @@ pub struct StraceWrap {
     pub output: PathBuf,
     /// `-c`: counts only.
     pub summary: bool,
+    /// Requests that strace lets fail: `ENOMEM@17` is the 17th ioctl.
+    pub inject: Vec<String>,
 }
 
 /// All wrappers of a run; `inner` is the program with the driver tree's loader in front of it where it needs one.
@@ -51,6 +53,10 @@ impl Wrapped {
         if let Some(strace) = &self.strace {
             argv.extend([strace.program.clone().into(), "-f".into()]);
             argv.extend(["-e".into(), "trace=ioctl".into(), "-o".into(), strace.output.clone().into()]);
+            for fault in &strace.inject {
+                let (errno, nth) = fault.split_once('@').unwrap_or((fault, "1"));
+                argv.extend(["-e".into(), format!("inject=ioctl:error={errno}:when={nth}").into()]);
+            }
             if strace.summary {
                 argv.push("-c".into());
             }
@@ -74,13 +80,18 @@ mod tests {
                 trace: "t".into(),
                 faults: vec!["exec:EIO@3".into()],
             }),
-            strace: Some(StraceWrap { program: "strace".into(), output: "s".into(), summary: true }),
+            strace: Some(StraceWrap {
+                program: "strace".into(),
+                output: "s".into(),
+                summary: true,
+                inject: vec!["EIO@3".into()],
+            }),
             inner: vec!["ld.so".into(), "prog".into()],
         };
         let text: Vec<_> = wrapped.argv().iter().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(
             text.join(" "),
-            "rm sim --quiet --device a770 --trace t --fault exec:EIO@3 -- strace -f -e trace=ioctl -o s -c -- ld.so prog"
+            "rm sim --quiet --device a770 --trace t --fault exec:EIO@3 -- strace -f -e trace=ioctl -o s -e inject=ioctl:error=EIO:when=3 -c -- ld.so prog"
         );
     }
 }

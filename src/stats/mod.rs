@@ -5,6 +5,7 @@
 
 pub mod exact;
 pub mod interval;
+pub mod pair;
 pub mod rate;
 pub mod ratio;
 pub mod sequence;

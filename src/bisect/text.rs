@@ -1,0 +1,116 @@
+//! A conclusion in words.
+
+use std::fmt::Write as _;
+
+use super::record::{Conclusion, Looking, Question};
+use super::verdict::{Found, Oddity};
+use super::{Search, Tally};
+use crate::stats::{self, Rate};
+
+/// The table of places, then what is concluded. `asked` is the error that was asked for.
+pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> String {
+    let mut out = table(question, search);
+    out.push('\n');
+    match (&conclusion.found, &conclusion.contradiction) {
+        (Some(found), _) => place(question, conclusion, found, &mut out),
+        (None, Some(oddity)) => contradiction(question, oddity, &mut out),
+        (None, None) => {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "not finished: {} runs so far", conclusion.runs);
+        }
+    }
+    out
+}
+
+/// One line a place that was run or cannot be.
+pub fn table(question: &Question, search: &Search) -> String {
+    let width = question.places.iter().map(|p| p.label.chars().count()).max().unwrap_or(0);
+    let posterior = search.posterior();
+    let mut out = String::new();
+    let mut skipped = 0;
+    for (position, place) in question.places.iter().enumerate() {
+        let tally = search.tallies().get(position).copied().unwrap_or_default();
+        if tally == Tally::default() {
+            skipped += 1;
+            continue;
+        }
+        let said = match (&place.broken, rate(tally)) {
+            (Some(reason), _) => format!("untestable: {}", reason.lines().next().unwrap_or_default()),
+            (None, Some(rate)) => format!("corrupt {rate}"),
+            (None, None) => format!("untestable in {} runs", tally.untestable),
+        };
+        let probability = posterior.as_ref().and_then(|p| p.first.get(position)).copied().unwrap_or(0.0);
+        let _ = write!(out, "  {:<width$}  {said}", place.label);
+        if probability >= 0.000_5 {
+            let _ = write!(out, "   first bad with {}", stats::rate::percent(probability));
+        }
+        if !place.same_as.is_empty() {
+            let _ = write!(out, "   (same build: {})", place.same_as.join(", "));
+        }
+        out.push('\n');
+    }
+    if skipped > 0 {
+        let _ = writeln!(out, "  {skipped} places needed no run");
+    }
+    out
+}
+
+fn rate(tally: Tally) -> Option<Rate> {
+    let tally = stats::Tally {
+        hits: tally.corrupt.into(),
+        testable: tally.testable().into(),
+        untestable: tally.untestable.into(),
+        harness_errors: 0,
+    };
+    Rate::of(tally, stats::stopping::CONFIDENCE)
+}
+
+fn place(question: &Question, conclusion: &Conclusion, found: &Found, out: &mut String) {
+    let label = |position| question.label(position);
+    let between: Vec<String> = (found.or_from..found.first).map(label).collect();
+    let (head, last) = match question.looking {
+        Looking::Broken => {
+            (format!("first bad   {}", label(found.first)), format!("last good   {}", label(found.last_good)))
+        }
+        Looking::Fixed => {
+            (format!("fixed in    {}", label(found.last_good)), format!("last bad    {}", label(found.first)))
+        }
+    };
+    let _ = writeln!(out, "{head}\n{last}");
+    if !between.is_empty() {
+        let _ = writeln!(out, "untestable between them, so it may be any of: {}", between.join(", "));
+    }
+    let _ = writeln!(
+        out,
+        "confidence  {} (asked for {}), {} runs",
+        stats::rate::percent(found.confidence),
+        stats::rate::percent(1.0 - question.settings.error),
+        conclusion.runs
+    );
+    if !found.certain {
+        out.push_str("not certain: no run that can be made tells the remaining places apart\n");
+    }
+    for oddity in &found.oddities {
+        let _ = writeln!(out, "does not fit: {}", named(question, oddity));
+    }
+}
+
+fn contradiction(question: &Question, oddity: &Oddity, out: &mut String) {
+    let _ = writeln!(out, "no conclusion: {}", named(question, oddity));
+}
+
+fn named(question: &Question, oddity: &Oddity) -> String {
+    match oddity {
+        Oddity::CleanAgain { position, .. } => format!("{} is {oddity}", question.label(*position)),
+        Oddity::EndUntestable { position } => {
+            let reason = question.places.get(*position).and_then(|place| place.broken.clone());
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("{} is an end of the range and cannot be tested{reason}", question.label(*position))
+        }
+        Oddity::GoodEndCorrupt => format!("{} was said to be good and fails", question.label(0)),
+        Oddity::NotReproduced { .. } => {
+            format!("{oddity}, {}", question.label(question.places.len().saturating_sub(1)))
+        }
+        Oddity::NoPlaceFits => oddity.to_string(),
+    }
+}

@@ -1,0 +1,40 @@
+//! Arguments of `repro-matrix threshold`.
+
+use std::path::PathBuf;
+
+use super::search::SearchArgs;
+
+/// Find the value of a number at which the verdict flips.
+///
+/// Where the driver's own rule is known (private memory of the module against global memory), the boundary is predicted from
+/// the build and printed beside the measured one. The values beside the flip are repeated; values far from it are looked at
+/// too, so that an axis that repeats or flips twice is noticed.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    repro-matrix threshold m.toml --arm over/file-r --variant kernels=1..1024\n  \
+    repro-matrix threshold m.toml --arm over/file-r --set copies=1..942\n\n\
+    Names: kernels (BLOAT_N), batch_size, plain_kernels, padding, copies, chunk, repeat, guard, ballast, elements,\n\
+    source_size. Exit codes: 0 found (as predicted, where there is a prediction); 10 found elsewhere than predicted; 12\n\
+    inconclusive or not monotone; 13 no flip.")]
+pub struct ThresholdArgs {
+    /// The matrix file.
+    #[arg(value_name = "MATRIX")]
+    pub matrix: PathBuf,
+    /// The arm whose number is varied [default: the matrix's positive control].
+    #[arg(long, value_name = "ARM")]
+    pub arm: Option<String>,
+    /// NAME=LOW..HIGH, both included; sizes as 4KiB..64MiB.
+    #[arg(long = "variant", visible_alias = "set", value_name = "NAME=LOW..HIGH")]
+    pub axis: String,
+    /// Distance of the values that may be run [default: the smallest that the number allows].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub step: Option<u64>,
+    /// Largest probability that the clean side of the flip is corrupt after all, in percent.
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = super::bisect::percent)]
+    pub error: f64,
+    /// Do not predict: find the flip by runs alone.
+    #[arg(long)]
+    pub no_prediction: bool,
+    #[command(flatten)]
+    pub search: SearchArgs,
+}

@@ -1,0 +1,205 @@
+//! `bisect --components`: which part of a driver build matters (the driver itself, the compiler, gmmlib, the loader), by
+//! mixing the two ends; then which release of that part.
+
+use std::path::Path;
+
+use super::axis::{self, Axis, Source};
+use super::{print, trees};
+use crate::bisect::delta::minimise;
+use crate::cli::bisect::{BisectArgs, Find};
+use crate::cmd::Failure;
+use crate::cmd::prober::{Prepared, Prober, stopped};
+use crate::driver::{self, Addition, DriverTree, Role};
+use crate::exit::Exit;
+use crate::model::arm::Arm;
+use crate::probe::{Answer, Change, Probe, Stop};
+
+/// Parts that are replaced together.
+const COMPONENTS: [(&str, &[Role]); 4] = [
+    ("NEO", &[Role::Neo]),
+    ("IGC", &[Role::Igc, Role::Igdfcl, Role::OpenclClang, Role::Iga]),
+    ("gmmlib", &[Role::Gmmlib]),
+    ("loader", &[Role::Loader]),
+];
+
+pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
+    let usage = |what: &str| Failure::new(Exit::Usage, what);
+    let name = args.arm.as_deref().ok_or_else(|| usage("--components needs --arm"))?;
+    let list = args.axis.drivers.as_deref().ok_or_else(|| usage("--components needs --drivers"))?;
+    let arm = prepared.one_arm(name)?;
+    let builds: Vec<(String, DriverTree)> = trees::of(list, &args.axis.base, prepared)?
+        .into_iter()
+        .map(|(name, tree)| {
+            tree.map(|tree| (name.clone(), tree))
+                .map_err(|why| Failure::new(Exit::DriverUnusable, format!("{name} cannot be mixed: {why}")))
+        })
+        .collect::<Result<_, _>>()?;
+    let (Some(first), Some(last)) = (builds.first(), builds.last()) else {
+        return Err(usage("--components needs at least two builds"));
+    };
+    let (good, bad) = if args.find == Find::Fixed { (last, first) } else { (first, last) };
+    let differing: Vec<usize> =
+        (0..COMPONENTS.len()).filter(|part| parts_of(&good.1, *part) != parts_of(&bad.1, *part)).collect();
+    if differing.is_empty() {
+        return Err(usage("the two builds have the same driver, compiler, gmmlib and loader"));
+    }
+    let question = serde_json::json!({
+        "verb": "components", "arm": arm.id, "good": good.1.manifest.hash, "bad": bad.1.manifest.hash,
+        "target": args.search.target(),
+    });
+    let arms =
+        [Change::Driver(good.0.clone()), Change::Driver(bad.0.clone())].map(|change| change.apply(&arm));
+    let arms: Vec<Arm> =
+        arms.into_iter().collect::<Result<_, _>>().map_err(|why| Failure::new(Exit::Usage, why))?;
+    let mut prober = Prober::open(prepared, &arms, "components", &question, &args.search)?;
+    let dir = prober.dir().to_owned();
+    let mut mix = |taken: &[usize]| -> Result<Answer, Stop> {
+        let (name, tree) = mixed(prepared, &good.1, &[(&bad.1, taken)], &dir).map_err(Stop::Failed)?;
+        prober.add_driver(&name, tree)?;
+        let changed = Change::Driver(name).apply(&arm).map_err(Stop::Failed)?;
+        let answer = decided(&mut prober, &changed, args)?;
+        let parts: Vec<&str> =
+            taken.iter().filter_map(|i| COMPONENTS.get(*i)).map(|(name, _)| *name).collect();
+        let parts = if parts.is_empty() { "nothing".to_owned() } else { parts.join(" + ") };
+        prober.say(&format!("mix      {parts} of {} in {}: {}", bad.0, good.0, answer.word()));
+        Ok(answer)
+    };
+    let result = minimise(&differing, &mut mix);
+    let found = match result {
+        Err(stop) => return Err(stopped(stop, &dir)),
+        Ok(Err(why)) => {
+            print(&format!("no component can be named: {why}\n{}\n", dir.display()));
+            return Ok(if why.not_reproduced() { Exit::NotReproduced } else { Exit::Inconclusive });
+        }
+        Ok(Ok(found)) => found,
+    };
+    let names: Vec<&str> = found.iter().filter_map(|i| COMPONENTS.get(*i)).map(|(name, _)| *name).collect();
+    print(&format!(
+        "what matters: {} of {} (in a build that is otherwise {}, {} runs)\n{}\n",
+        names.join(" + "),
+        bad.0,
+        good.0,
+        prober.fresh,
+        dir.display()
+    ));
+    drop(prober);
+    if builds.len() < 3 {
+        return Ok(Exit::AsExpected);
+    }
+    // Then the release of it: the good build with that part of every release.
+    let drafts = builds
+        .iter()
+        .map(|(name, tree)| {
+            let label = format!("{} of {name}", names.join(" + "));
+            let made = mixed(prepared, &good.1, &[(tree, &found)], &dir);
+            match made {
+                Ok((stored, tree)) => axis::Draft { label, ..axis::driver_draft(&arm, stored, Ok(tree)) },
+                Err(why) => axis::Draft { label, ..axis::driver_draft(&arm, name.clone(), Err(why)) },
+            }
+        })
+        .collect();
+    let ends = BisectArgs { good: None, bad: None, ..args.clone() };
+    let axis: Axis = axis::ordered(&ends, arm, drafts)?;
+    debug_assert!(axis.sources.iter().all(|s| !matches!(s, Source::Commit { .. })));
+    let device = prepared.device_of(&axis.arm)?.name();
+    super::run(args, prepared, axis, &device, "bisect")
+}
+
+/// Runs until the failure shows or a failing arm would have shown it, at the asked error.
+fn decided(prober: &mut Prober, arm: &Arm, args: &BisectArgs) -> Result<Answer, Stop> {
+    use crate::bisect::Belief;
+    let (mut clean, mut untestable) = (0_u32, 0_u32);
+    // What is known of the rate: the failing arms so far failed in four of four runs at the least, or as stated.
+    let belief = args.rate.map_or(Belief::Beta { a: 2.5, b: 0.5 }, Belief::Known);
+    let mut repeat = 0;
+    loop {
+        for seen in prober.probe(arm, repeat..repeat + 1)? {
+            match seen.answer {
+                Answer::Corrupt => return Ok(Answer::Corrupt),
+                Answer::Clean => clean += 1,
+                Answer::Untestable => untestable += 1,
+            }
+        }
+        repeat += 1;
+        if untestable >= 2 && clean == 0 {
+            return Ok(Answer::Untestable);
+        }
+        if belief.all_clean(0, 0, clean) <= args.error {
+            return Ok(Answer::Clean);
+        }
+    }
+}
+
+fn parts_of(tree: &DriverTree, part: usize) -> Vec<String> {
+    let roles = COMPONENTS.get(part).map_or(&[][..], |(_, roles)| roles);
+    let of = |role: &Role| {
+        tree.chain().find_map(|tree| tree.manifest.library(*role)).map_or(String::new(), |l| l.sha256.clone())
+    };
+    roles.iter().map(of).collect()
+}
+
+/// `good` with the named parts of other builds, in the store under a name made of what it consists of.
+fn mixed(
+    prepared: &Prepared,
+    good: &DriverTree,
+    taken: &[(&DriverTree, &[usize])],
+    scratch: &Path,
+) -> Result<(String, DriverTree), String> {
+    let mut recipe = good.manifest.hash.clone();
+    let staging = tempfile::tempdir_in(scratch).map_err(|error| error.to_string())?;
+    let link = |tree: &DriverTree, roles: &[Role]| -> Result<(), String> {
+        for role in roles {
+            // Every file of that role in the first build of the chain that has one: a library and its names.
+            let Some(holder) = tree.chain().find(|tree| tree.manifest.library(*role).is_some()) else {
+                continue;
+            };
+            for library in holder.manifest.libraries.iter().filter(|library| library.role == *role) {
+                let from = holder.root.join(&library.path);
+                for name in names_of(&from) {
+                    let to = staging.path().join(name);
+                    match std::os::unix::fs::symlink(&from, &to) {
+                        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                            return Err(format!("{}: {error}", to.display()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    for (index, (_, roles)) in COMPONENTS.iter().enumerate() {
+        let from = taken.iter().find(|(_, parts)| parts.contains(&index));
+        let source = from.map_or(good, |(tree, _)| tree);
+        recipe.push_str(&parts_of(source, index).concat());
+        // The driver has to be there in any case; what the base has need not be.
+        if from.is_some() || roles.contains(&Role::Neo) {
+            link(source, roles)?;
+        }
+    }
+    let name = format!("mix-{}", driver::sha256(recipe.as_bytes()).get(..12).unwrap_or("0"));
+    if let Ok(tree) = prepared.store.resolve(&name) {
+        return Ok((name, tree));
+    }
+    let addition = Addition::Prefix(staging.path().to_owned());
+    let base = good.manifest.name.clone();
+    let tree = prepared.store.add(&name, &addition, Some(&base), &mut |_| {}).map_err(|e| e.to_string())?;
+    Ok((name, tree))
+}
+
+/// The file's own name and every link beside it that leads to it.
+fn names_of(file: &Path) -> Vec<String> {
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let directory = file.parent().map(Path::to_owned).unwrap_or_default();
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .map(|entries| {
+            entries
+                .flatten()
+                .filter(|entry| entry.path().canonicalize().is_ok_and(|path| path == real))
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .collect()
+        })
+        .unwrap_or_default();
+    names.sort();
+    names
+}

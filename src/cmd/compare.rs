@@ -1,0 +1,275 @@
+//! `repro-matrix compare`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::compare::CompareArgs;
+use crate::cmd::Failure;
+use crate::cmd::bisect::print;
+use crate::cmd::prober::{Prepared, Prober, prepare, stopped};
+use crate::driver;
+use crate::exit::Exit;
+use crate::model::arm::Arm;
+use crate::model::outcome::RunRecord;
+use crate::probe::{Answer, Change, Probe, Stop, Target};
+use crate::results::Manifest;
+use crate::run::dispatcher::Cell;
+use crate::stats::pair::{LEVEL, Pair, homogeneous, spurious};
+use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
+
+/// Where results come from: they may be added up only within one of these, unless the user says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Origin {
+    machine: String,
+    device: String,
+    driver: String,
+}
+
+pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let prepared = prepare(&args.matrix, &[], &args.search)?;
+    let same = args.a == args.b;
+    let (a, b) = arms(args, &prepared)?;
+    let question = serde_json::json!({
+        "verb": "compare", "a": a.id, "b": b.id, "until_decided": args.until_decided, "target": args.search.target(),
+    });
+    let mut prober = Prober::open(&prepared, &[a.clone(), b.clone()], "compare", &question, &args.search)?;
+    let dir = prober.dir().to_owned();
+    if let Err(stop) = take_turns(args, &mut prober, &a, &b, same)
+        && !matches!(stop, Stop::Budget(_))
+    {
+        return Err(stopped(stop, &dir));
+    }
+    let target = args.search.target();
+    let mut groups: BTreeMap<&str, BTreeMap<Origin, Tally>> = BTreeMap::new();
+    let here = prober.manifest().clone();
+    for record in prober.records() {
+        let side = if record.arm == a.id { "a" } else { "b" };
+        count(groups.entry(side).or_default().entry(origin(&here, record)).or_default(), &target, record);
+    }
+    for other in &args.with {
+        add_results(other, &a, &b, &target, &mut groups)?;
+    }
+    let mut refused = Vec::new();
+    let mut pooled = [Tally::default(), Tally::default()];
+    for ((side, arm), sum) in [("a", &a), ("b", &b)].into_iter().zip(&mut pooled) {
+        let of = groups.get(side).cloned().unwrap_or_default();
+        *sum = of.values().fold(Tally::default(), |sum, t| add(sum, *t));
+        if of.len() > 1 {
+            refused.extend(may_not_pool(&arm.id, &of, args.pool));
+        }
+    }
+    if !refused.is_empty() && !args.pool {
+        return Err(Failure::with_help(
+            Exit::Inconclusive,
+            refused.join("\n"),
+            "compare within one of them, or say --pool if they are to be added up all the same",
+        ));
+    }
+    refused.iter().for_each(|line| prober.say(line));
+    let [ta, tb] = pooled;
+    let pair = Pair::of(ta, tb);
+    // A against itself: its runs are one arm's, halved at random.
+    let spurious_rate = same.then(|| {
+        let mut hits: Vec<bool> = (prober.records())
+            .map(|record| target.see(record).answer)
+            .filter(|answer| *answer != Answer::Untestable)
+            .map(|answer| answer == Answer::Corrupt)
+            .collect();
+        // The record has no order of its own.
+        hits.sort_unstable();
+        spurious(&hits, 1000, 7)
+    });
+    report(args, &a, &b, &pair, spurious_rate, &prober, &dir)?;
+    let anytime = args.until_decided;
+    Ok(match pair.differ() {
+        None => Exit::Inconclusive,
+        Some(differ) if (anytime && pair.differ_anytime()) || (!anytime && differ) => Exit::Unexpected,
+        Some(_) => Exit::AsExpected,
+    })
+}
+
+/// The two arms; in an A/A comparison the second is a copy under another id.
+fn arms(args: &CompareArgs, prepared: &Prepared) -> Result<(Arm, Arm), Failure> {
+    let (a, mut b) = match &args.arm {
+        None => (prepared.one_arm(&args.a)?, prepared.one_arm(&args.b)?),
+        Some(arm) => {
+            let arm = prepared.one_arm(arm)?;
+            let on = |driver: &String| {
+                // Its name is checked before anything runs.
+                let tree = prepared.tree(driver)?;
+                drop(tree);
+                Change::Driver(driver.clone()).apply(&arm).map_err(|why| Failure::new(Exit::Usage, why))
+            };
+            (on(&args.a)?, on(&args.b)?)
+        }
+    };
+    if a.id == b.id {
+        b.id = format!("{}+again", b.id);
+    }
+    // One comparison: the dispatcher keeps the order of its cells.
+    let together = |arm: Arm| Arm { comparison: Some("compare".to_owned()), ..arm };
+    Ok((together(a), together(b)))
+}
+
+/// Pairs in an order drawn anew, a few at a time.
+fn take_turns(args: &CompareArgs, prober: &mut Prober, a: &Arm, b: &Arm, same: bool) -> Result<(), Stop> {
+    let arms = [a.clone(), b.clone()];
+    let batch = if args.until_decided { prober.width().max(2) } else { args.runs };
+    let mut next = 0;
+    while next < args.runs {
+        let until = next.saturating_add(batch).min(args.runs);
+        let cells: Vec<Cell> = (next..until)
+            .flat_map(|repeat| {
+                let first = usize::from(coin(repeat));
+                [Cell { arm: first, repeat }, Cell { arm: 1 - first, repeat }]
+            })
+            .collect();
+        prober.run_cells(&arms, &cells)?;
+        next = until;
+        if args.until_decided && !same {
+            let of = |arm: &Arm, prober: &Prober| {
+                let mut tally = Tally::default();
+                for repeat in 0..next {
+                    if let Some(record) = prober.record(&arm.id, repeat) {
+                        count(&mut tally, prober.target(), record);
+                    }
+                }
+                tally
+            };
+            let pair = Pair::of(of(a, prober), of(b, prober));
+            if pair.differ_anytime() {
+                prober.say(&format!("decided  after {next} runs of each"));
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which arm of a pair goes first. The same for a resumed comparison.
+fn coin(repeat: u32) -> bool {
+    let hash = driver::sha256(format!("compare {repeat}").as_bytes());
+    hash.bytes().next().is_some_and(|byte| byte % 2 == 0)
+}
+
+fn count(tally: &mut Tally, target: &Target, record: &RunRecord) {
+    match target.see(record).answer {
+        Answer::Corrupt => {
+            tally.hits += 1;
+            tally.testable += 1;
+        }
+        Answer::Clean => tally.testable += 1,
+        Answer::Untestable if record.verdict.word() == "harness-error" => tally.harness_errors += 1,
+        Answer::Untestable => tally.untestable += 1,
+    }
+}
+
+fn add(a: Tally, b: Tally) -> Tally {
+    Tally {
+        hits: a.hits + b.hits,
+        testable: a.testable + b.testable,
+        untestable: a.untestable + b.untestable,
+        harness_errors: a.harness_errors + b.harness_errors,
+    }
+}
+
+fn origin(manifest: &Manifest, record: &RunRecord) -> Origin {
+    // What is free at the moment is no part of what the machine is.
+    let mut machine = manifest.environment.clone();
+    if let Some(fields) = machine.as_object_mut() {
+        fields.remove("memory_available");
+    }
+    let hash = driver::sha256(machine.to_string().as_bytes());
+    Origin {
+        machine: hash.get(..8).unwrap_or_default().to_owned(),
+        device: record.device.clone(),
+        driver: record.driver.clone(),
+    }
+}
+
+fn add_results(
+    dir: &Path,
+    a: &Arm,
+    b: &Arm,
+    target: &Target,
+    groups: &mut BTreeMap<&str, BTreeMap<Origin, Tally>>,
+) -> Result<(), Failure> {
+    let loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
+    for record in &loaded.records {
+        let side = match &record.arm {
+            id if *id == a.id => "a",
+            id if *id == b.id => "b",
+            _ => continue,
+        };
+        let tally = groups.entry(side).or_default().entry(origin(&loaded.manifest, record)).or_default();
+        count(tally, target, record);
+    }
+    Ok(())
+}
+
+/// Why the groups of one arm are not to be added up just so.
+fn may_not_pool(arm: &str, of: &BTreeMap<Origin, Tally>, anyway: bool) -> Vec<String> {
+    let tallies: Vec<Tally> = of.values().copied().collect();
+    let p = homogeneous(&tallies);
+    let alike = if p <= LEVEL { "they do not fit together" } else { "their rates fit together" };
+    let verb = if anyway { "pooled" } else { "not pooled" };
+    let mut lines = vec![format!("{arm}: {} origins, {verb}: {alike} (homogeneity p = {p:.4})", of.len())];
+    for (origin, tally) in of {
+        let driver = origin.driver.get(..8).unwrap_or(&origin.driver);
+        lines.push(format!(
+            "  machine {} · {} · driver {driver}: {}/{}",
+            origin.machine, origin.device, tally.hits, tally.testable
+        ));
+    }
+    lines
+}
+
+fn report(
+    args: &CompareArgs,
+    a: &Arm,
+    b: &Arm,
+    pair: &Pair,
+    spurious_rate: Option<f64>,
+    prober: &Prober,
+    dir: &Path,
+) -> Result<(), Failure> {
+    let signatures = |arm: &Arm| {
+        let records: Vec<&RunRecord> = prober.records().filter(|record| record.arm == arm.id).collect();
+        crate::report::rates::signatures(&records)
+    };
+    if args.json {
+        let value = serde_json::json!({
+            "a": a.id, "b": b.id, "pair": pair, "differ": pair.differ(), "spurious": spurious_rate,
+            "signatures": { "a": signatures(a), "b": signatures(b) }, "results": dir,
+        });
+        let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::new(Exit::Internal, e))?;
+        print(&format!("{text}\n"));
+        return Ok(());
+    }
+    let width = a.id.chars().count().max(b.id.chars().count());
+    for (arm, tally) in [(a, pair.a), (b, pair.b)] {
+        let rate = Rate::of(tally, CONFIDENCE)
+            .map_or("no run had an answer".to_owned(), |rate| rate.show(args.until_decided));
+        let without = tally.untestable + tally.harness_errors;
+        let without = if without > 0 { format!("; {without} without an answer") } else { String::new() };
+        print(&format!("  {:<width$}  corrupt {rate}{without}\n", arm.id));
+        let classes = signatures(arm);
+        if classes.len() > 1 {
+            classes.iter().for_each(|(class, n)| print(&format!("  {:<width$}    {n} × {class}\n", "")));
+        }
+    }
+    let verdict = match (pair.differ(), args.until_decided, pair.differ_anytime()) {
+        (None, ..) => "no answer",
+        (_, true, true) | (Some(true), false, _) => "they differ",
+        (Some(_), _, _) => "no difference found",
+    };
+    print(&format!("{verdict}: {}\n", pair.text()));
+    if let Some(share) = spurious_rate {
+        print(&format!(
+            "A/A: of 1,000 random halvings of these runs {} would be called different (p ≤ {LEVEL})\n",
+            percent(share)
+        ));
+    }
+    print(&format!("{}\n", dir.display()));
+    Ok(())
+}
