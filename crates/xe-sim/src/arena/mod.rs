@@ -15,12 +15,20 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use extent::Extents;
-use scrub::Scrubber;
+use scrub::{Block, Scrubber};
 
 /// Granularity of blocks, bytes: the page size that DG2's local memory needs.
 pub const BLOCK: u64 = 64 << 10;
 /// A large page of x86-64, bytes: a block from this size on has all pages that it touches for itself.
 const LARGE_PAGE: u64 = 2 << 20;
+
+/// Who touches a block first. Blocks are recycled among their kind: what clients had mapped has its pages, which are worth
+/// most to the next client; an object that only the device uses is often never touched at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Use {
+    Client,
+    Device,
+}
 
 /// A stretch of arena memory, shared with running clients (its bytes may change under the reader).
 pub struct Span<'a> {
@@ -70,11 +78,11 @@ impl Arena {
 
     /// A block of at least `bytes` that reads as zeros; `None` when the arena is full.
     ///
-    /// Prefers a recycled block of the same size: its pages are resident already, which is what makes many short-lived
-    /// objects cheap.
-    pub fn alloc(&mut self, bytes: u64) -> Option<u64> {
+    /// Prefers a recycled block of the same size and use: its pages are resident already, which is what makes many
+    /// short-lived objects cheap.
+    pub fn alloc(&mut self, bytes: u64, by: Use) -> Option<u64> {
         let size = block_size(bytes)?;
-        if let Some(offset) = self.scrubber.take(size) {
+        if let Some(offset) = self.scrubber.take(size, by) {
             return Some(offset);
         }
         self.scrubber.drain_punched(&mut self.extents);
@@ -85,10 +93,11 @@ impl Arena {
         self.extents.take(extent(size), alignment(size))
     }
 
-    /// Returns the block that `alloc(bytes)` gave. Its contents are wiped on a helper thread before it is reused.
-    pub fn free(&mut self, offset: u64, bytes: u64) {
+    /// Returns the block that `alloc(bytes)` gave; `by` is who may have touched it. Its contents are wiped on a helper
+    /// thread before it is reused.
+    pub fn free(&mut self, offset: u64, bytes: u64, by: Use) {
         if let Some(size) = block_size(bytes) {
-            self.scrubber.recycle(offset, size);
+            self.scrubber.recycle(Block { offset, size, by });
         }
     }
 
@@ -143,12 +152,12 @@ mod tests {
         // Small and large: wiped in place and given back to the kernel.
         for size in [4096u64, 3 << 20, 40 << 20] {
             for round in 0..4 {
-                let at = arena.alloc(size).expect("room");
+                let at = arena.alloc(size, Use::Client).expect("room");
                 let mut buf = vec![1; size as usize];
                 assert!(arena.read(at, &mut buf));
                 assert!(buf.iter().all(|b| *b == 0), "size {size}, round {round}");
                 assert!(arena.fill(at, size, 0xa5));
-                arena.free(at, size);
+                arena.free(at, size, Use::Client);
             }
         }
     }
@@ -156,13 +165,13 @@ mod tests {
     #[test]
     fn arena_full_gives_none_and_freeing_gives_room_again() {
         let mut arena = Arena::new(BLOCK * 9).expect("arena");
-        let blocks: Vec<u64> = std::iter::from_fn(|| arena.alloc(BLOCK)).collect();
+        let blocks: Vec<u64> = std::iter::from_fn(|| arena.alloc(BLOCK, Use::Device)).collect();
         assert_eq!(blocks.len(), 8, "the first block is never used");
-        assert!(arena.alloc(1).is_none());
+        assert!(arena.alloc(1, Use::Client).is_none());
         for b in &blocks {
-            arena.free(*b, BLOCK);
+            arena.free(*b, BLOCK, Use::Device);
         }
-        assert!(arena.alloc(8 * BLOCK).is_some(), "neighbours join");
+        assert!(arena.alloc(8 * BLOCK, Use::Client).is_some(), "neighbours join");
     }
 
     #[test]

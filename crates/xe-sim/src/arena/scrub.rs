@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 use super::extent::Extents;
 use super::sys::Mapping;
-use super::{LARGE_PAGE, extent};
+use super::{LARGE_PAGE, Use, extent};
 
 /// Wiped memory kept resident for reuse, bytes.
 const KEEP: u64 = 512 << 20;
@@ -23,11 +23,21 @@ const LARGEST_KEPT: u64 = 64 << 20;
 /// After this many refusals the kernel is not asked for large pages again: it has none, or its memory is in pieces.
 const MOST_REFUSALS: u32 = 4;
 
+/// A freed block: bytes, and who used it.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub offset: u64,
+    pub size: u64,
+    pub by: Use,
+}
+
 #[derive(Default)]
 struct State {
-    dirty: VecDeque<(u64, u64)>,
-    clean: HashMap<u64, Vec<u64>>,
+    dirty: VecDeque<Block>,
+    /// Offsets by size and use, the latest at the end.
+    clean: HashMap<(u64, Use), Vec<u64>>,
     clean_bytes: u64,
+    /// (offset, size) of blocks without pages.
     punched: Vec<(u64, u64)>,
     /// Blocks made of large pages, wherever they are now.
     large: HashSet<u64>,
@@ -70,23 +80,23 @@ impl Scrubber {
         Ok(Scrubber { map, shared, thread: Some(thread) })
     }
 
-    pub(super) fn recycle(&self, offset: u64, size: u64) {
-        self.shared.lock().dirty.push_back((offset, size));
+    pub(super) fn recycle(&self, block: Block) {
+        self.shared.lock().dirty.push_back(block);
         self.shared.wake.notify_one();
     }
 
     /// A recycled, wiped block of exactly `size`.
-    pub(super) fn take(&self, size: u64) -> Option<u64> {
+    pub(super) fn take(&self, size: u64, by: Use) -> Option<u64> {
         let mut state = self.shared.lock();
-        if let Some(offset) = state.clean.get_mut(&size).and_then(Vec::pop) {
+        if let Some(offset) = state.clean.get_mut(&(size, by)).and_then(Vec::pop) {
             state.clean_bytes -= size;
             return Some(offset);
         }
         if size > LARGEST_KEPT {
             return None;
         }
-        let index = state.dirty.iter().position(|(_, s)| *s == size)?;
-        let (offset, _) = state.dirty.remove(index)?;
+        let index = state.dirty.iter().position(|b| b.size == size && b.by == by)?;
+        let offset = state.dirty.remove(index)?.offset;
         drop(state);
         self.map.wipe_resident(offset, size);
         Some(offset)
@@ -104,7 +114,7 @@ impl Scrubber {
         while state.busy || !state.dirty.is_empty() {
             state = self.shared.idle.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
-        for (size, offsets) in state.clean.drain() {
+        for ((size, _), offsets) in state.clean.drain() {
             for offset in offsets {
                 extents.give(offset, extent(size));
             }
@@ -134,23 +144,22 @@ fn run(shared: &Shared, map: &Mapping) {
         if state.stop {
             return;
         }
-        let Some((offset, size)) = state.dirty.pop_front() else {
+        let Some(block) = state.dirty.pop_front() else {
             shared.idle.notify_all();
             state = shared.wake.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
             continue;
         };
-        let keep = size <= LARGEST_KEPT && state.clean_bytes + size <= KEEP;
-        let is_large = if keep { state.large.contains(&offset) } else { state.large.remove(&offset) };
+        let Block { offset, size, by } = block;
+        let room_to_keep = size <= LARGEST_KEPT && state.clean_bytes + size <= KEEP;
+        let is_large = state.large.contains(&offset);
         let may_grow = size >= LARGE_PAGE && !is_large && state.refused < MOST_REFUSALS;
         state.busy = true;
         drop(state);
-        let made_large = if keep && may_grow && map.resident(offset, size) >= size / 2 {
-            Some(remake(map, offset, size))
-        } else {
-            None
-        };
+        let resident = map.resident(offset, size);
+        let keep = room_to_keep && resident > 0;
+        let made_large = (keep && may_grow && resident >= size / 2).then(|| remake(map, offset, size));
         // Where the hole cannot be punched, wiping gives the same contents (and keeps the pages).
-        if made_large != Some(true) && (keep || !map.punch(offset, size)) {
+        if made_large != Some(true) && resident > 0 && (keep || !map.punch(offset, size)) {
             map.wipe_resident(offset, size);
         }
         state = shared.lock();
@@ -161,9 +170,10 @@ fn run(shared: &Shared, map: &Mapping) {
             None => {}
         }
         if keep {
-            state.clean.entry(size).or_default().push(offset);
+            state.clean.entry((size, by)).or_default().push(offset);
             state.clean_bytes += size;
         } else {
+            state.large.remove(&offset);
             state.punched.push((offset, size));
         }
     }

@@ -8,6 +8,7 @@
 use super::objects::{BoId, REGION_VRAM, VmKey};
 use super::vm::{Backing, VA_MASK};
 use super::{Device, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, fail, gem, require};
+use crate::arena::Use;
 use crate::client::{Access, Caller, Errno};
 use crate::fault::{BindKind, Point};
 use crate::profile::Family;
@@ -168,7 +169,7 @@ impl Device {
             0 => {
                 let bo = self.file(caller)?.handles.get(obj).copied().ok_or(ENOENT)?;
                 self.check_object(vm, bo, op, coherent)?;
-                let arena = self.bos.get(&bo).ok_or(ENOENT)?.arena + offset;
+                let arena = self.place(bo, Use::Device)? + offset;
                 Ok(Step::Map { back: Backing::Bo { bo, arena }, readonly })
             }
             1 => Ok(Step::Unmap),

@@ -6,6 +6,7 @@
 
 use super::objects::{Bo, BoId, REGION_VRAM};
 use super::{Device, EINVAL, ENOENT, ENOMEM, require};
+use crate::arena::Use;
 use crate::client::{Caller, Errno};
 use crate::fault::{BindKind, Point};
 use crate::profile::Family;
@@ -80,16 +81,8 @@ impl Device {
         if size > capacity || size > limit.saturating_sub(used) || size > capacity.saturating_sub(of_region) {
             return Err(ENOMEM);
         }
-        self.maybe_release_parting();
-        let arena = match self.arena.alloc(size) {
-            Some(arena) => arena,
-            None => {
-                self.release_parting();
-                self.arena.alloc(size).ok_or(ENOMEM)?
-            }
-        };
         let id = BoId(self.key());
-        let bo = Bo { size, arena, placement, caching, vm, handles: 1, bound: 0, mappable: false };
+        let bo = Bo { size, arena: None, placement, caching, vm, handles: 1, bound: 0, mappable: false };
         *self.usage_of(&bo) += size;
         self.bos.insert(id, bo);
         let handle = self.file_mut(caller)?.handles.insert(id);
@@ -123,12 +116,34 @@ impl Device {
             m.set_offset(0);
         } else {
             let id = self.file(caller)?.handles.get(m.handle()).copied().ok_or(ENOENT)?;
-            let bo = self.bos.get_mut(&id).ok_or(ENOENT)?;
-            bo.mappable = true;
-            m.set_offset(bo.arena);
+            m.set_offset(self.place(id, Use::Client)?);
+            if let Some(bo) = self.bos.get_mut(&id) {
+                bo.mappable = true;
+            }
         }
         m.store(a);
         Ok(())
+    }
+
+    /// Where the object's memory is; gives it some at the first call. ENOMEM when the arena is full.
+    pub(super) fn place(&mut self, id: BoId, by: Use) -> Result<u64, Errno> {
+        let bo = self.bos.get(&id).ok_or(ENOENT)?;
+        if let Some(arena) = bo.arena {
+            return Ok(arena);
+        }
+        let size = bo.size;
+        self.maybe_release_parting();
+        let arena = match self.arena.alloc(size, by) {
+            Some(arena) => arena,
+            None => {
+                self.release_parting();
+                self.arena.alloc(size, by).ok_or(ENOMEM)?
+            }
+        };
+        if let Some(bo) = self.bos.get_mut(&id) {
+            bo.arena = Some(arena);
+        }
+        Ok(arena)
     }
 
     pub(super) fn gem_close(&mut self, caller: &Caller, a: &mut Argument) -> Result<(), Errno> {
@@ -181,12 +196,13 @@ impl Device {
         }
         let Some(bo) = self.bos.remove(&id) else { return };
         *self.usage_of(&bo) -= bo.size;
+        let Some(arena) = bo.arena else { return };
         if bo.mappable {
-            self.parting.blocks.push((bo.arena, bo.size));
+            self.parting.blocks.push((arena, bo.size));
             self.parting.fresh_bytes += bo.size;
             self.parting.fresh += 1;
         } else {
-            self.arena.free(bo.arena, bo.size);
+            self.arena.free(arena, bo.size, Use::Device);
         }
     }
 
@@ -217,7 +233,7 @@ impl Device {
             if overlaps(offset, size) {
                 self.parting.blocks.push((offset, size));
             } else {
-                self.arena.free(offset, size);
+                self.arena.free(offset, size, Use::Client);
             }
         }
     }

@@ -20,8 +20,8 @@ pub struct QueueKey(pub u64);
 pub struct Bo {
     /// Bytes, page aligned.
     pub size: u64,
-    /// Offset in the arena.
-    pub arena: u64,
+    /// Offset in the arena, from the first map or bind on: which of the two it is decides what memory is given.
+    pub arena: Option<u64>,
     /// Bit mask of memory region instances.
     pub placement: u32,
     pub caching: u16,
