@@ -6,18 +6,27 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use repro_matrix::build::{BuildEvent, Builder, Cause, Compiler, Request, Target, cache::Cache, source};
-use repro_matrix::model::arm::{ModuleFormat, Split, Variant};
+use repro_matrix::build::{
+    BuildEvent, Builder, Cause, Compiler, Request, Slots, Target, cache::Cache, source,
+};
+use repro_matrix::model::arm::{Compile, ModuleFormat, Split, Variant};
 use support::{Tree, variant};
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
+static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
 
 fn builder<'a>(compiler: &'a dyn Compiler, dir: &Path) -> Builder<'a> {
-    Builder { compiler, cache: Cache::new(dir), jobs: 2, timeout: Duration::from_secs(120), stop: &GO_ON }
+    Builder {
+        compiler,
+        cache: Cache::new(dir),
+        slots: &SLOTS,
+        timeout: Duration::from_secs(120),
+        stop: &GO_ON,
+    }
 }
 
 fn a770() -> Target {
@@ -242,7 +251,7 @@ fn variants_are_reported_as_they_become_ready() {
     let tree = Tree::open();
     let dir = tempfile::tempdir().unwrap();
     let requests = [
-        Request { variant: variant(24, 64), target: a770() },
+        Request { variant: Variant { compile: Compile::Whole, ..variant(24, 64) }, target: a770() },
         Request { variant: variant(1, 8), target: a770() },
         Request { variant: variant(1, 12), target: a770() },
     ];

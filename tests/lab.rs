@@ -28,7 +28,7 @@ impl Parts for Stand {
     }
 
     fn build(&self, _arm: &Arm) -> Result<Built<()>, BuildFailure> {
-        Ok(Built { value: (), cached: true })
+        Ok(Built { value: (), cached: true, records: Vec::new() })
     }
 
     fn launch(&self, arm: &Arm, (): &(), file: Option<&Path>) -> Result<Launch, String> {

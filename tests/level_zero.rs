@@ -11,15 +11,17 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use repro_matrix::build::{Builder, Target, cache::Cache};
+use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
 use repro_matrix::model::arm::{ModuleFormat, Split, Variant};
 use repro_matrix::model::repro::{PHASE_MARKER, Phase, RESULT_FD_ENV, ReproResult};
 use support::{Tree, variant};
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
+static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
 
 struct Run {
     code: Option<i32>,
@@ -109,7 +111,7 @@ impl Bench {
         let builder = Builder {
             compiler: &self.tree,
             cache: Cache::new(self.dir.path().join("cache")),
-            jobs: 0,
+            slots: &SLOTS,
             timeout: Duration::from_secs(120),
             stop: &GO_ON,
         };

@@ -4,15 +4,17 @@
 mod support;
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use repro_matrix::build::{Builder, Target, cache::Cache};
+use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
 use repro_matrix::matrix;
 use repro_matrix::model::arm::Variant;
 use support::Tree;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
+static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
 
 /// Private bytes per thread of the whole module, and the bytes of its image.
 fn build(tree: &Tree, variant: &Variant) -> (u64, u64) {
@@ -20,7 +22,7 @@ fn build(tree: &Tree, variant: &Variant) -> (u64, u64) {
     let builder = Builder {
         compiler: tree,
         cache: Cache::new(dir.path()),
-        jobs: 2,
+        slots: &SLOTS,
         timeout: Duration::from_secs(300),
         stop: &GO_ON,
     };

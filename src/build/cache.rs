@@ -24,10 +24,30 @@ pub struct Cache {
 pub struct Entry {
     pub sha256: String,
     pub bytes: u64,
-    /// Seconds that the compiler took.
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+/// How an image came to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Seconds that the compiler took, over all parts.
     pub seconds: f64,
-    /// The compiler's command, as a shell takes it.
+    /// The compiler's command, as a shell takes it; of every part.
     pub command: String,
+    /// Empty for the compiler's own image, else what it was put together from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartUsed>,
+}
+
+/// A compilation that kernels were taken from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartUsed {
+    /// Its key in this cache.
+    pub key: String,
+    pub seconds: f64,
+    /// Kernels that were taken, in the module's order.
+    pub kernels: Vec<String>,
 }
 
 /// A verified image in the cache.
@@ -97,14 +117,10 @@ impl Cache {
     }
 
     /// Stores an image that was built; the returned hit has been read back.
-    pub fn put(&self, key: &str, image: &[u8], seconds: f64, command: &str) -> std::io::Result<Hit> {
+    pub fn put(&self, key: &str, image: &[u8], origin: &Origin) -> std::io::Result<Hit> {
         let staging = self.workspace(key)?;
-        let entry = Entry {
-            sha256: hex(&Sha256::digest(image)),
-            bytes: image.len() as u64,
-            seconds,
-            command: command.to_owned(),
-        };
+        let entry =
+            Entry { sha256: hex(&Sha256::digest(image)), bytes: image.len() as u64, origin: origin.clone() };
         write_synced(&staging.path().join(IMAGE), image)?;
         write_synced(&staging.path().join(ENTRY), &serde_json::to_vec_pretty(&entry)?)?;
         let place = self.place(key);
@@ -169,15 +185,16 @@ mod tests {
         let cache = Cache::new(dir.path().join("not/there/yet"));
         let key = key(["k"]);
         assert!(matches!(cache.get(&key).unwrap(), Lookup::Miss));
-        cache.put(&key, b"image", 1.5, "ocloc").unwrap();
+        let origin = Origin { seconds: 1.5, command: "ocloc".to_owned(), parts: Vec::new() };
+        cache.put(&key, b"image", &origin).unwrap();
         let Lookup::Hit(hit) = cache.get(&key).unwrap() else { panic!("no hit") };
-        assert_eq!((hit.image.as_slice(), hit.entry.seconds), (&b"image"[..], 1.5));
+        assert_eq!((hit.image.as_slice(), &hit.entry.origin), (&b"image"[..], &origin));
 
         for damage in [&b"imagf"[..], b"imag", b""] {
             fs::write(&hit.path, damage).unwrap();
             assert!(matches!(cache.get(&key).unwrap(), Lookup::Damaged(_)), "{damage:?}");
             assert!(matches!(cache.get(&key).unwrap(), Lookup::Miss), "the damaged entry is gone");
-            cache.put(&key, b"image", 1.5, "ocloc").unwrap();
+            cache.put(&key, b"image", &origin).unwrap();
         }
         fs::write(hit.path.with_file_name(ENTRY), "{").unwrap();
         assert!(matches!(cache.get(&key).unwrap(), Lookup::Damaged(_)));
@@ -188,8 +205,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path());
         let key = key(["k"]);
-        let first = cache.put(&key, b"image", 1.0, "a").unwrap();
-        let second = cache.put(&key, b"image", 2.0, "b").unwrap();
+        let of = |command: &str| Origin { command: command.to_owned(), ..Origin::default() };
+        let first = cache.put(&key, b"image", &of("a")).unwrap();
+        let second = cache.put(&key, b"image", &of("b")).unwrap();
         assert_eq!(first.entry, second.entry);
         let left: Vec<_> = fs::read_dir(dir.path().join(&key[..2])).unwrap().collect();
         assert_eq!(left.len(), 1, "no staging directories stay: {left:?}");

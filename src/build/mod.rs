@@ -1,21 +1,31 @@
 //! Stage: build. Variant → source text → modules that the driver can load, with what the compiler says of them.
 //!
-//! Every module goes through the content-addressed [`cache`]; modules of all variants share one pool, and a variant
-//! is reported as soon as its last module is there, so that arms which are ready already run.
+//! A [`recipe`] says which compilations a variant takes; each goes through the content-addressed [`cache`], and modules
+//! of many kernels are put together from them ([`join`]). A variant is reported as soon as its last module is there,
+//! so that arms which are ready already run.
 
+mod assemble;
 pub mod cache;
 pub mod compile;
+mod elf_out;
 pub mod error;
+mod image;
+pub mod join;
+pub mod part;
 mod pool;
+pub mod recipe;
+pub mod slots;
 pub mod source;
 pub mod target;
 mod tree;
 pub mod ze_info;
+pub mod ze_text;
 pub mod zebin;
 
 pub use compile::Compiler;
 pub use error::{BuildError, Cause};
 pub use pool::{BuildEvent, Builder, Request};
+pub use slots::Slots;
 pub use target::Target;
 pub use tree::TreeCompiler;
 pub use ze_info::{KernelInfo, PayloadArgument};
@@ -23,7 +33,7 @@ pub use ze_info::{KernelInfo, PayloadArgument};
 use std::path::PathBuf;
 
 /// A variant that is ready to run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BuiltVariant {
     /// In the order in which the front end loads them.
     pub modules: Vec<BuiltModule>,
@@ -31,7 +41,8 @@ pub struct BuiltVariant {
     pub build_seconds: f64,
     /// Nothing had to be compiled.
     pub cached: bool,
-    /// What a reader of the build should know: damaged cache entries that were rebuilt.
+    /// What a reader of the build should know: damaged cache entries that were rebuilt, parts that could not be put
+    /// together.
     pub notes: Vec<String>,
 }
 
@@ -41,8 +52,11 @@ pub struct BuiltModule {
     pub name: String,
     pub path: PathBuf,
     pub bytes: u64,
-    /// The compiler's command.
+    pub sha256: String,
+    /// The compiler's command; of every part.
     pub command: String,
+    /// The compilations that the module was put together from; empty for the compiler's own module.
+    pub parts: Vec<cache::PartUsed>,
     pub cached: bool,
     /// `None` for SPIR-V: the sizes are the driver's compiler's to decide.
     pub kernels: Option<Vec<KernelInfo>>,

@@ -1,23 +1,20 @@
 //! Builds the modules of many variants on one pool of threads.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::fs::File;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::fcntl::{Flock, FlockArg};
-
-use super::cache::{self, Cache, Hit, Lookup};
-use super::compile::{self, Compiler};
+use super::BuiltVariant;
+use super::assemble::{self, Assembled, NotJoined};
+use super::cache::{Cache, Hit};
+use super::compile::Compiler;
 use super::error::{BuildError, Cause};
-use super::source::{self, GENERATOR_VERSION, ModuleSource};
+use super::image::{Image, Images};
+use super::recipe::{How, Recipe};
+use super::slots::Slots;
 use super::target::Target;
-use super::zebin;
-use super::{BuiltModule, BuiltVariant};
-use crate::model::arm::{ModuleFormat, Variant};
+use crate::model::arm::Variant;
 
 /// One variant to build for one device.
 #[derive(Clone, Debug)]
@@ -27,11 +24,11 @@ pub struct Request {
 }
 
 /// What the pool reports. `request` is the index in the list given to [`Builder::build_all`]. A single compilation
-/// says nothing of its progress: modules done and time passed are all there is.
+/// says nothing of its progress: compilations done and time passed are all there is.
 #[derive(Debug)]
 pub enum BuildEvent<'a> {
     Started { request: usize },
-    Module { request: usize, done: usize, of: usize, cached: bool },
+    Compiled { request: usize, done: usize, of: usize, cached: bool },
     Finished { request: usize, elapsed: Duration, result: &'a Result<BuiltVariant, BuildError> },
 }
 
@@ -39,30 +36,50 @@ pub enum BuildEvent<'a> {
 pub struct Builder<'a> {
     pub compiler: &'a dyn Compiler,
     pub cache: Cache,
-    /// Compilations side by side; 0 = one for each core.
-    pub jobs: usize,
-    /// For one module.
+    /// Compilations side by side; shared with the other builders of a run.
+    pub slots: &'a Slots,
+    /// For one compilation.
     pub timeout: Duration,
     /// Set by a signal handler: running compilations are stopped, waiting ones are not begun.
     pub stop: &'a AtomicBool,
 }
 
+/// A compilation of a request.
 struct Task {
     request: usize,
-    module: usize,
+    compilation: usize,
 }
 
-/// A module, the compiler's seconds, and what was wrong with a cache entry that had to go.
-type Done = (BuiltModule, f64, Option<String>);
-
-/// A variant while its modules come in.
-struct Pending {
-    sources: Vec<ModuleSource>,
-    built: Mutex<Vec<Option<Done>>>,
-    failed: Mutex<Option<BuildError>>,
-    left: AtomicUsize,
-    started: Mutex<Option<Instant>>,
+/// A variant while its compilations come in.
+struct Pending<'a> {
+    request: &'a Request,
+    images: Images<'a>,
+    started: Instant,
+    stage: Mutex<Stage>,
 }
+
+struct Stage {
+    recipe: Recipe,
+    /// Modules that the cache had ready; their compilations are not needed.
+    ready: BTreeMap<usize, Hit>,
+    compiled: BTreeMap<usize, Image>,
+    failed: Option<BuildError>,
+    /// Compilations that are not over.
+    left: usize,
+    of: usize,
+    notes: Vec<String>,
+}
+
+/// What to do after a compilation is over.
+enum Next {
+    Wait,
+    /// All are over.
+    Finish(Result<BuiltVariant, BuildError>),
+    /// The parts could not be put together: the compiler makes the modules.
+    Again(Vec<usize>),
+}
+
+type Report<'a> = dyn Fn(BuildEvent<'_>) + Sync + 'a;
 
 impl Builder<'_> {
     /// One variant.
@@ -73,8 +90,8 @@ impl Builder<'_> {
     }
 
     /// All variants, in the order given; results in the same order. `report` is called from the pool's threads, with
-    /// a variant's [`BuildEvent::Finished`] as soon as the variant is complete. A failed module fails its variant
-    /// (the variant's other modules are not begun) and no other.
+    /// a variant's [`BuildEvent::Finished`] as soon as the variant is complete. A failed compilation fails its variant
+    /// (the variant's other compilations are not begun) and no other.
     pub fn build_all(
         &self,
         requests: &[Request],
@@ -84,39 +101,42 @@ impl Builder<'_> {
             requests.iter().map(|_| Mutex::new(None)).collect();
         let finish = |request: usize, elapsed: Duration, result: Result<BuiltVariant, BuildError>| {
             report(BuildEvent::Finished { request, elapsed, result: &result });
-            *lock(&results[request]) = Some(result);
+            if let Some(slot) = results.get(request) {
+                *lock(slot) = Some(result);
+            }
         };
         let mut queue = VecDeque::new();
-        let mut pending = Vec::new();
+        let mut pending = BTreeMap::new();
         for (index, request) in requests.iter().enumerate() {
-            let sources = match source::generate(&request.variant) {
-                Ok(sources) => sources,
-                Err(bad) => {
-                    finish(index, Duration::ZERO, Err(BuildError::early(bad.into())));
-                    Vec::new()
+            match self.begin(request) {
+                Err(error) => finish(index, Duration::ZERO, Err(error)),
+                Ok((state, needed)) => {
+                    report(BuildEvent::Started { request: index });
+                    if needed.is_empty() {
+                        let result = state.finished().unwrap_or_else(|why| Err(why.into_error()));
+                        finish(index, state.started.elapsed(), result);
+                        continue;
+                    }
+                    queue.extend(needed.into_iter().map(|compilation| Task { request: index, compilation }));
+                    pending.insert(index, state);
                 }
-            };
-            queue.extend((0..sources.len()).map(|module| Task { request: index, module }));
-            pending.push(Pending {
-                built: Mutex::new(sources.iter().map(|_| None).collect()),
-                left: AtomicUsize::new(sources.len()),
-                sources,
-                failed: Mutex::new(None),
-                started: Mutex::new(None),
-            });
+            }
         }
-        let workers = self.workers().min(queue.len());
+        let workers = self.slots.total().min(queue.len());
         let queue = Mutex::new(queue);
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(task) = { lock(&queue).pop_front() } {
-                        let state = &pending[task.request];
-                        self.step(&requests[task.request], &task, state, report);
-                        if state.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                            let elapsed =
-                                lock(&state.started).map(|start| start.elapsed()).unwrap_or_default();
-                            finish(task.request, elapsed, state.result());
+                        let Some(state) = pending.get(&task.request) else { continue };
+                        match state.step(&task, report) {
+                            Next::Wait => {}
+                            Next::Finish(result) => finish(task.request, state.started.elapsed(), result),
+                            Next::Again(needed) => lock(&queue).extend(
+                                needed
+                                    .into_iter()
+                                    .map(|compilation| Task { request: task.request, compilation }),
+                            ),
                         }
                     }
                 });
@@ -131,193 +151,137 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn workers(&self) -> usize {
-        match self.jobs {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            jobs => jobs,
+    /// The state of a request, and the compilations that it needs.
+    fn begin<'a>(&'a self, request: &'a Request) -> Result<(Pending<'a>, Vec<usize>), BuildError> {
+        let recipe = Recipe::of(&request.variant).map_err(|bad| BuildError::early(bad.into()))?;
+        let images = Images::new(
+            self.compiler,
+            &self.cache,
+            (self.slots, self.slots.turn()),
+            (self.timeout, self.stop),
+            (&request.variant, &request.target),
+        );
+        let started = Instant::now();
+        let (mut ready, mut notes) = (BTreeMap::new(), Vec::new());
+        for (index, module) in recipe.modules.iter().enumerate() {
+            let How::FromParts(taken) = &module.how else { continue };
+            match images.look(&assemble::key(&images, &recipe, taken))? {
+                Ok(hit) => drop(ready.insert(index, hit)),
+                Err(damage) => notes.extend(damage.map(|why| format!("{}: {why}", module.name))),
+            }
+        }
+        let stage = Stage::new(recipe, ready, notes);
+        let needed = stage.needed();
+        Ok((Pending { request, images, started, stage: Mutex::new(stage) }, needed))
+    }
+}
+
+impl Stage {
+    fn new(recipe: Recipe, ready: BTreeMap<usize, Hit>, notes: Vec<String>) -> Self {
+        let mut stage =
+            Stage { recipe, ready, compiled: BTreeMap::new(), failed: None, left: 0, of: 0, notes };
+        stage.left = stage.needed().len();
+        stage.of = stage.left;
+        stage
+    }
+
+    /// Compilations of the modules that are not ready.
+    fn needed(&self) -> Vec<usize> {
+        let modules = self.recipe.modules.iter().enumerate();
+        let missing = modules.filter(|(index, _)| !self.ready.contains_key(index));
+        let mut needed = BTreeSet::new();
+        for (_, module) in missing {
+            match &module.how {
+                How::Whole(index) => drop(needed.insert(*index)),
+                How::FromParts(taken) => needed.extend(taken.iter().map(|(index, _)| *index)),
+            }
+        }
+        needed.into_iter().collect()
+    }
+}
+
+impl Pending<'_> {
+    fn step(&self, task: &Task, report: &Report<'_>) -> Next {
+        let text = {
+            let stage = lock(&self.stage);
+            let compilation = stage.recipe.compilations.get(task.compilation);
+            compilation.filter(|_| stage.failed.is_none()).map(|compilation| compilation.text.clone())
+        };
+        let result = text.map(|text| self.images.compiled(&text));
+        let mut stage = lock(&self.stage);
+        match result {
+            // Another compilation of this variant has failed.
+            None => {}
+            Some(Ok(image)) => {
+                let cached = image.cached;
+                stage.compiled.insert(task.compilation, image);
+                let (done, of) = (stage.compiled.len(), stage.of);
+                report(BuildEvent::Compiled { request: task.request, done, of, cached });
+            }
+            Some(Err(error)) => drop(stage.failed.get_or_insert(error)),
+        }
+        stage.left -= 1;
+        if stage.left > 0 {
+            return Next::Wait;
+        }
+        drop(stage);
+        match self.finished() {
+            Ok(result) => Next::Finish(result),
+            Err(why) => self.whole(why),
         }
     }
 
-    fn step(
-        &self,
-        request: &Request,
-        task: &Task,
-        state: &Pending,
-        report: &(dyn Fn(BuildEvent<'_>) + Sync),
-    ) {
-        {
-            let mut started = lock(&state.started);
-            if started.is_none() {
-                *started = Some(Instant::now());
-                report(BuildEvent::Started { request: task.request });
-            }
+    /// The variant, once its compilations are over.
+    fn finished(&self) -> Result<Result<BuiltVariant, BuildError>, NotJoined> {
+        let mut stage = lock(&self.stage);
+        if let Some(error) = stage.failed.take() {
+            return Ok(Err(error));
         }
-        if lock(&state.failed).is_some() {
-            return;
+        let mut variant = BuiltVariant { notes: std::mem::take(&mut stage.notes), ..BuiltVariant::default() };
+        // A part serves several modules; its time counts once.
+        let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
+        for (index, image) in &stage.compiled {
+            let name = stage.recipe.compilations.get(*index).and_then(|c| c.kernels.first().copied());
+            let name =
+                name.map_or_else(String::new, |kernel| format!("the compilation of {}: ", kernel.name()));
+            variant.notes.extend(image.note.as_ref().map(|note| format!("{name}{note}")));
         }
-        let Some(source) = state.sources.get(task.module) else { return };
-        match self.module(request, source) {
-            Ok((module, seconds, note)) => {
-                let cached = module.cached;
-                let mut built = lock(&state.built);
-                if let Some(slot) = built.get_mut(task.module) {
-                    *slot = Some((module, seconds, note));
+        variant.cached = stage.compiled.values().all(|image| image.cached);
+        for (index, module) in stage.recipe.modules.iter().enumerate() {
+            let assembled = assemble::module(
+                &self.images,
+                &stage.recipe,
+                module,
+                stage.ready.get(&index),
+                &stage.compiled,
+            );
+            match assembled {
+                Ok(Assembled { module, used }) => {
+                    seconds.extend(used);
+                    variant.modules.push(module);
                 }
-                let done = built.iter().flatten().count();
-                let of = built.len();
-                drop(built);
-                report(BuildEvent::Module { request: task.request, done, of, cached });
-            }
-            Err(error) => {
-                lock(&state.failed).get_or_insert(error);
+                Err(NotJoined::Failed(error)) => return Ok(Err(error)),
+                Err(why) => {
+                    stage.notes = variant.notes;
+                    return Err(why);
+                }
             }
         }
+        variant.build_seconds = seconds.values().sum();
+        Ok(Ok(variant))
     }
 
-    /// From the cache, or compiled.
-    fn module(&self, request: &Request, source: &ModuleSource) -> Result<Done, BuildError> {
-        let variant = &request.variant;
-        let options = variant.options.join(" ");
-        let identity = self.compiler.identity();
-        let version = GENERATOR_VERSION.to_string();
-        let args = arguments(&options, &request.target, variant.format);
-        let shown = args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join("\u{1f}");
-        let key = cache::key([version.as_str(), &identity, &shown, &source.text]);
-        let io = |verb: &'static str| {
-            move |error: std::io::Error| BuildError::early(Cause::from_io(verb, self.cache.dir(), &error))
+    /// Begins again with one compilation a module.
+    fn whole(&self, why: NotJoined) -> Next {
+        let recipe = match Recipe::whole(&self.request.variant) {
+            Ok(recipe) => recipe,
+            Err(bad) => return Next::Finish(Err(BuildError::early(bad.into()))),
         };
-        let module = |hit: Hit, cached: bool| -> Result<(BuiltModule, f64), BuildError> {
-            let kernels = zebin::inspect(&hit.image, variant.format)
-                .map_err(|e| BuildError::early(Cause::BadImage(e.to_string())))?;
-            let Hit { path, entry, .. } = hit;
-            let name = source.name.clone();
-            let built =
-                BuiltModule { name, path, bytes: entry.bytes, command: entry.command, cached, kernels };
-            Ok((built, entry.seconds))
-        };
-        let damage = |why: String| format!("{}: a damaged cache entry was rebuilt ({why})", source.name);
-        let mut note = match self.cache.get(&key).map_err(io("read the build cache in"))? {
-            Lookup::Hit(hit) => {
-                let (built, seconds) = module(*hit, true)?;
-                return Ok((built, seconds, None));
-            }
-            Lookup::Damaged(why) => Some(damage(why)),
-            Lookup::Miss => None,
-        };
-        let work = self.cache.workspace(&key).map_err(io("make a directory in"))?;
-        let _held = self.hold(&self.cache.lock_path(&key))?;
-        // Another builder may have finished while this one waited.
-        match self.cache.get(&key).map_err(io("read the build cache in"))? {
-            Lookup::Hit(hit) => {
-                let (built, seconds) = module(*hit, true)?;
-                return Ok((built, seconds, note));
-            }
-            Lookup::Damaged(why) => note = Some(damage(why)),
-            Lookup::Miss => {}
-        }
-        let (image, seconds, command) = self.compile(&args, source, variant.format, work.path())?;
-        let hit = self.cache.put(&key, &image, seconds, &command).map_err(io("store a module in"))?;
-        let (built, seconds) = module(hit, false)?;
-        Ok((built, seconds, note))
-    }
-
-    /// Takes the lock of one key, across threads and processes; it goes with the returned guard.
-    fn hold(&self, path: &Path) -> Result<Flock<File>, BuildError> {
-        let failed = |error: &std::io::Error| BuildError::early(Cause::from_io("lock", path, error));
-        let mut file = File::options().create(true).append(true).open(path).map_err(|e| failed(&e))?;
-        let start = Instant::now();
-        loop {
-            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(held) => return Ok(held),
-                Err((back, nix::errno::Errno::EWOULDBLOCK)) => file = back,
-                Err((_, errno)) => return Err(failed(&errno.into())),
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(BuildError::early(Cause::Interrupted));
-            }
-            // The holder gives up after its own timeout; twice that means that it is stuck elsewhere.
-            if start.elapsed() > self.timeout * 2 {
-                return Err(BuildError::early(Cause::Timeout(self.timeout * 2)));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn compile(
-        &self,
-        args: &[OsString],
-        source: &ModuleSource,
-        format: ModuleFormat,
-        work: &Path,
-    ) -> Result<(Vec<u8>, f64, String), BuildError> {
-        let input = work.join(INPUT);
-        std::fs::write(&input, &source.text)
-            .map_err(|e| BuildError::early(Cause::from_io("write", &input, &e)))?;
-        let start = Instant::now();
-        compile::run(self.compiler, args, work, self.timeout, self.stop)?;
-        let seconds = start.elapsed().as_secs_f64();
-        let command = compile::show(&self.compiler.command(args));
-        let bad = |what: String| BuildError::new(Cause::BadImage(what), command.clone(), String::new(), work);
-        let output = output(work, format).map_err(&bad)?;
-        let image = std::fs::read(&output).map_err(|e| bad(format!("{}: {e}", output.display())))?;
-        zebin::inspect(&image, format).map_err(|e| bad(e.to_string()))?;
-        Ok((image, seconds, command))
-    }
-}
-
-const INPUT: &str = "module.cl";
-const OUTPUT: &str = "module.bin";
-
-/// Relative names only: the command runs in a directory of its own, and its text must not change the cache key.
-fn arguments(options: &str, target: &Target, format: ModuleFormat) -> Vec<OsString> {
-    let mut args = vec!["compile", "-file", INPUT, "-device", &target.ocloc_device];
-    match format {
-        // Without the IR the image is what the driver needs and nothing else.
-        ModuleFormat::Native => args.extend(["-exclude_ir", "-o", OUTPUT]),
-        ModuleFormat::Spirv => args.extend(["-spv_only", "-output", "module"]),
-    }
-    if !options.is_empty() {
-        args.extend(["-options", options]);
-    }
-    args.into_iter().map(OsString::from).collect()
-}
-
-/// SPIR-V's file name carries the device's family, chosen by `ocloc`: take the only one there is.
-fn output(work: &Path, format: ModuleFormat) -> Result<std::path::PathBuf, String> {
-    match format {
-        ModuleFormat::Native => Ok(work.join(OUTPUT)),
-        ModuleFormat::Spirv => {
-            let entries = std::fs::read_dir(work).map_err(|e| e.to_string())?;
-            let found: Vec<_> = entries
-                .flatten()
-                .map(|entry| entry.path())
-                .filter(|path| path.extension().is_some_and(|extension| extension == "spv"))
-                .collect();
-            match found.as_slice() {
-                [only] => Ok(only.clone()),
-                other => Err(format!("{} .spv files were written, not one", other.len())),
-            }
-        }
-    }
-}
-
-impl Pending {
-    fn result(&self) -> Result<BuiltVariant, BuildError> {
-        if let Some(error) = lock(&self.failed).take() {
-            return Err(error);
-        }
-        let mut variant =
-            BuiltVariant { modules: Vec::new(), build_seconds: 0.0, cached: true, notes: Vec::new() };
-        for slot in lock(&self.built).iter_mut() {
-            let Some((module, seconds, note)) = slot.take() else {
-                return Err(BuildError::early(Cause::Interrupted));
-            };
-            variant.build_seconds += seconds;
-            variant.cached &= module.cached;
-            variant.notes.extend(note);
-            variant.modules.push(module);
-        }
-        Ok(variant)
+        let mut stage = lock(&self.stage);
+        let mut notes = std::mem::take(&mut stage.notes);
+        notes.push(format!("compiled whole, because its parts cannot be put together: {why}"));
+        *stage = Stage::new(recipe, BTreeMap::new(), notes);
+        Next::Again(stage.needed())
     }
 }
 

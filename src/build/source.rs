@@ -22,14 +22,39 @@ pub const CONTROL_KERNEL: &str = "nopriv";
 const MAX_KERNELS: u32 = 8192;
 const MAX_PADDING: u32 = 100_000;
 
-/// One module to compile.
+/// One kernel of the template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kernel {
+    Private(u32),
+    Control,
+    Plain(u32),
+}
+
+impl Kernel {
+    /// As the module and the driver name it.
+    pub fn name(self) -> String {
+        match self {
+            Kernel::Private(n) => format!("priv{n}"),
+            Kernel::Control => CONTROL_KERNEL.to_owned(),
+            Kernel::Plain(n) => format!("plain{n}"),
+        }
+    }
+
+    fn line(self) -> String {
+        match self {
+            Kernel::Private(n) => format!("PRIVATE({n})"),
+            Kernel::Control => "CONTROL".to_owned(),
+            Kernel::Plain(n) => format!("PLAIN({n})"),
+        }
+    }
+}
+
+/// One module of a variant, however it is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModuleSource {
+pub struct ModuleKernels {
     /// File stem: `private`, `priv17`, `source3`…
     pub name: String,
-    pub text: String,
-    /// Kernels of all kinds.
-    pub kernels: u32,
+    pub kernels: Vec<Kernel>,
 }
 
 /// Why a variant has no source text.
@@ -49,42 +74,29 @@ pub fn block_bytes(batch_size: u32) -> u64 {
 }
 
 /// The modules of a variant, in the order in which they are handed to the driver.
-pub fn generate(variant: &Variant) -> Result<Vec<ModuleSource>, BadVariant> {
+pub fn modules(variant: &Variant) -> Result<Vec<ModuleKernels>, BadVariant> {
     check(variant)?;
-    let privates: Vec<String> = (0..variant.kernels).map(|n| format!("PRIVATE({n})")).collect();
-    let plains = (0..variant.plain_kernels).map(|n| format!("PLAIN({n})"));
-    let control = std::iter::once("CONTROL".to_owned());
-    let module = |name: String, kernels: &[String]| ModuleSource {
-        text: text(variant, kernels),
-        kernels: u32::try_from(kernels.len()).unwrap_or(u32::MAX),
-        name,
-    };
+    let privates: Vec<Kernel> = (0..variant.kernels).map(Kernel::Private).collect();
+    let rest: Vec<Kernel> =
+        std::iter::once(Kernel::Control).chain((0..variant.plain_kernels).map(Kernel::Plain)).collect();
     Ok(match variant.split {
         Split::Off => {
-            let all: Vec<String> = privates.into_iter().chain(control).chain(plains).collect();
-            vec![module("private".to_owned(), &all)]
+            let kernels = privates.into_iter().chain(rest).collect();
+            vec![ModuleKernels { name: "private".to_owned(), kernels }]
         }
         Split::PerSource => {
-            let mut modules: Vec<ModuleSource> = privates
-                .chunks(KERNELS_PER_SOURCE as usize)
-                .enumerate()
-                .map(|(n, chunk)| module(format!("source{n}"), chunk))
+            let chunks = privates.chunks(KERNELS_PER_SOURCE as usize).enumerate();
+            let mut modules: Vec<ModuleKernels> = chunks
+                .map(|(n, chunk)| ModuleKernels { name: format!("source{n}"), kernels: chunk.to_vec() })
                 .collect();
-            let rest: Vec<String> = control.chain(plains).collect();
-            modules.push(module("plain".to_owned(), &rest));
+            modules.push(ModuleKernels { name: "plain".to_owned(), kernels: rest });
             modules
         }
-        Split::PerKernel => {
-            let named = |(n, line): (usize, &String), stem: &str| {
-                module(format!("{stem}{n}"), std::slice::from_ref(line))
-            };
-            let plains: Vec<String> = plains.collect();
-            let mut modules: Vec<ModuleSource> =
-                privates.iter().enumerate().map(|each| named(each, "priv")).collect();
-            modules.push(module(CONTROL_KERNEL.to_owned(), &["CONTROL".to_owned()]));
-            modules.extend(plains.iter().enumerate().map(|each| named(each, "plain")));
-            modules
-        }
+        Split::PerKernel => privates
+            .into_iter()
+            .chain(rest)
+            .map(|kernel| ModuleKernels { name: kernel.name(), kernels: vec![kernel] })
+            .collect(),
     })
 }
 
@@ -108,7 +120,8 @@ fn check(variant: &Variant) -> Result<(), BadVariant> {
     Ok(())
 }
 
-fn text(variant: &Variant, kernels: &[String]) -> String {
+/// The text of one compilation. It depends on the variant's parameters, not on how many kernels the variant has.
+pub fn text(variant: &Variant, kernels: &[Kernel]) -> String {
     let mut text =
         format!("#define BATCH {}\n#define SIMD {}\n#define PAD", variant.batch_size, variant.simd);
     if variant.padding > 0 {
@@ -127,7 +140,7 @@ fn text(variant: &Variant, kernels: &[String]) -> String {
     text.push_str(TEMPLATE);
     for kernel in kernels {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{kernel}");
+        let _ = writeln!(text, "{}", kernel.line());
     }
     text
 }
@@ -135,7 +148,7 @@ fn text(variant: &Variant, kernels: &[String]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::arm::{FrontEnd, ModuleFormat};
+    use crate::model::arm::{Compile, FrontEnd, ModuleFormat};
 
     pub(crate) fn variant(kernels: u32, batch_size: u32) -> Variant {
         Variant {
@@ -147,6 +160,7 @@ pub(crate) mod tests {
             simd: 16,
             padding: 0,
             split: Split::Off,
+            compile: Compile::Parts,
             format: ModuleFormat::Native,
             options: Vec::new(),
         }
@@ -154,28 +168,24 @@ pub(crate) mod tests {
 
     #[test]
     fn one_module_holds_all_kernels_and_the_control() {
-        let modules = generate(&Variant { plain_kernels: 2, ..variant(3, 64) }).unwrap();
+        let variant = Variant { plain_kernels: 2, ..variant(3, 64) };
+        let modules = modules(&variant).unwrap();
         let [only] = modules.as_slice() else { panic!("{} modules", modules.len()) };
-        assert_eq!(only.kernels, 6);
-        let lines: Vec<&str> = only.text.lines().rev().take(6).collect();
+        let text = text(&variant, &only.kernels);
+        let lines: Vec<&str> = text.lines().rev().take(6).collect();
         assert_eq!(lines, ["PLAIN(1)", "PLAIN(0)", "CONTROL", "PRIVATE(2)", "PRIVATE(1)", "PRIVATE(0)"]);
-        assert!(only.text.starts_with("#define BATCH 64\n#define SIMD 16\n#define PAD\n"));
+        assert!(text.starts_with("#define BATCH 64\n#define SIMD 16\n#define PAD\n"));
     }
 
     #[test]
     fn no_kernel_is_lost_or_doubled_by_a_split() {
         for split in [Split::Off, Split::PerSource, Split::PerKernel] {
-            let modules = generate(&Variant { split, plain_kernels: 5, ..variant(35, 16) }).unwrap();
-            let mut found: Vec<String> = modules
-                .iter()
-                .flat_map(|module| module.text.lines().rev().take(module.kernels as usize))
-                .map(str::to_owned)
-                .collect();
+            let modules = modules(&Variant { split, plain_kernels: 5, ..variant(35, 16) }).unwrap();
+            let mut found: Vec<Kernel> = modules.iter().flat_map(|module| module.kernels.clone()).collect();
             found.sort();
-            let mut all: Vec<String> = (0..35).map(|n| format!("PRIVATE({n})")).collect();
-            all.extend((0..5).map(|n| format!("PLAIN({n})")));
-            all.push("CONTROL".to_owned());
-            all.sort();
+            let mut all: Vec<Kernel> = (0..35).map(Kernel::Private).collect();
+            all.push(Kernel::Control);
+            all.extend((0..5).map(Kernel::Plain));
             assert_eq!(found, all, "{split:?}");
             let names: std::collections::BTreeSet<&str> = modules.iter().map(|m| m.name.as_str()).collect();
             assert_eq!(names.len(), modules.len(), "module names are unique");
@@ -185,8 +195,8 @@ pub(crate) mod tests {
     #[test]
     fn padding_is_counted_in_instructions() {
         let steps = |padding| {
-            let modules = generate(&Variant { padding, ..variant(1, 8) }).unwrap();
-            let line = modules[0].text.lines().nth(2).unwrap().to_owned();
+            let text = text(&Variant { padding, ..variant(1, 8) }, &[Kernel::Private(0)]);
+            let line = text.lines().nth(2).unwrap().to_owned();
             line.split(' ').filter(|word| matches!(*word, "PAD_A" | "PAD_B" | "PAD_C")).count()
         };
         assert_eq!((steps(0), steps(1), steps(2), steps(7)), (0, 1, 1, 4));
@@ -194,10 +204,10 @@ pub(crate) mod tests {
 
     #[test]
     fn impossible_variants_are_refused() {
-        assert_eq!(generate(&variant(1, 12)), Err(BadVariant::BatchSize(12)));
-        assert_eq!(generate(&variant(1, 0)), Err(BadVariant::BatchSize(0)));
-        assert_eq!(generate(&Variant { simd: 64, ..variant(1, 8) }), Err(BadVariant::Simd(64)));
-        assert!(generate(&variant(0, 8)).is_err());
-        assert!(generate(&Variant { padding: u32::MAX, ..variant(1, 8) }).is_err());
+        assert_eq!(modules(&variant(1, 12)), Err(BadVariant::BatchSize(12)));
+        assert_eq!(modules(&variant(1, 0)), Err(BadVariant::BatchSize(0)));
+        assert_eq!(modules(&Variant { simd: 64, ..variant(1, 8) }), Err(BadVariant::Simd(64)));
+        assert!(modules(&variant(0, 8)).is_err());
+        assert!(modules(&Variant { padding: u32::MAX, ..variant(1, 8) }).is_err());
     }
 }

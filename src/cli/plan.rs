@@ -15,7 +15,7 @@ pub struct PlanArgs {
 }
 
 /// Which arms, in which order, on which device.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct SelectArgs {
     /// Only arms whose id contains this text, or matches it if it has * or ?; may be given several times.
     #[arg(long = "arm", value_name = "PATTERN")]
@@ -36,9 +36,10 @@ pub struct SelectArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Runs of every arm instead of the matrix's own.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeats: Option<u32>,
-    /// The device of every arm that says `auto`: auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F.
+    /// The device of every arm that says `auto`: `auto` (an Intel render node if there is one, else sim:a770),
+    /// sim:PROFILE (sim:b580) or pci:DDDD:BB:DD.F.
     #[arg(long, value_name = "DEVICE", value_parser = device)]
     pub device: Option<String>,
     /// The driver build of every arm that says `default`.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::plan::SelectArgs;
+
 /// Run a matrix and judge every arm.
 ///
 /// The first line says which device is used. Progress goes to stderr; the table, what the run establishes and the
@@ -13,19 +15,8 @@ pub struct RunArgs {
     /// The matrix file.
     #[arg(value_name = "MATRIX")]
     pub matrix: PathBuf,
-    /// `auto` (an Intel render node if there is one, else sim:a770), `sim:PROFILE` or `pci:ADDRESS`. Overrides the
-    /// matrix.
-    #[arg(long, value_name = "DEVICE")]
-    pub device: Option<String>,
-    /// Driver build of the store. Overrides the matrix.
-    #[arg(long, value_name = "NAME")]
-    pub driver: Option<String>,
-    /// Only arms whose id contains this or matches it as a glob (`over/*`); may be given several times.
-    #[arg(long = "arm", value_name = "PATTERN")]
-    pub arms: Vec<String>,
-    /// Runs of each arm. Overrides the matrix.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub repeats: Option<u32>,
+    #[command(flatten)]
+    pub select: SelectArgs,
     #[command(flatten)]
     pub stop: StopArgs,
     /// Runs side by side [default: as many as cores on the simulated device]. A card runs one at a time.
@@ -38,9 +29,6 @@ pub struct RunArgs {
     /// not the same.
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Seed of the order. Overrides the matrix.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
     /// Lines instead of bars, as without a terminal.
     #[arg(long)]
     pub plain: bool,

@@ -8,7 +8,7 @@ use crate::cmd::rounds::Rounds;
 use crate::exit::Exit;
 use crate::model::outcome::RunRecord;
 use crate::report::{aggregate, findings, outcome};
-use crate::results::{Manifest, Recorder, ResultsError, csv};
+use crate::results::{Manifest, Recorder, ResultsError, builds, csv};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
 use crate::run::event::Event;
@@ -50,9 +50,13 @@ pub fn drive<L: Lab>(
     let mut run = |cells: &[Cell], records: &mut Vec<RunRecord>| {
         let schedule = Schedule { arms, cells, jobs: options.jobs, build_jobs: options.build_jobs };
         dispatch(schedule, &lab, &cancel, |event| {
-            if let Event::RunFinished { record } = event {
-                recorder.append(record)?;
-                records.push((*record).clone());
+            match event {
+                Event::RunFinished { record } => {
+                    recorder.append(record)?;
+                    records.push((*record).clone());
+                }
+                Event::BuildFinished { records, .. } => builds::append(&dir, records)?,
+                _ => {}
             }
             screen.event(event);
             Ok::<(), ResultsError>(())

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::build::cache::Cache;
-use crate::build::{Builder, BuiltVariant, Target, TreeCompiler};
+use crate::build::{Builder, BuiltVariant, Slots, Target, TreeCompiler};
 use crate::cmd::lab::{Launch, Parts};
 use crate::cmd::observe::Observers;
 use crate::driver::{DriverTree, LaunchSpec};
@@ -16,13 +16,15 @@ use crate::frontend::level_zero::args::{self, LateModule};
 use crate::host::Device;
 use crate::judge::ExpectedDriver;
 use crate::model::arm::{Arm, FrontEnd, Variant};
+use crate::model::build::{BuildRecord, ModuleRecord, PartRecord};
 use crate::model::facts::Facts;
+use crate::model::outcome::RESULTS_VERSION;
 use crate::run::RawRun;
 use crate::run::lab::{BuildFailure, Built};
 
 /// Part of the file name of the library that a run must be proved to have used.
 const DRIVER_LIBRARY: &str = "libze_intel_gpu";
-/// One module; the largest of the shipped matrices takes about a minute on a slow core.
+/// One compilation: hundreds of kernels that are compiled whole take minutes.
 const MODULE_TIMEOUT: Duration = Duration::from_secs(900);
 /// A late module must differ in private size from the first, or the driver would give it the first one's surface.
 const LATE_BATCH_STEP: u32 = 8;
@@ -37,6 +39,8 @@ pub struct Stages {
     /// This program: the reproducers are verbs of it.
     pub tool: PathBuf,
     pub observers: Observers,
+    /// Compilations side by side.
+    pub slots: Slots,
     /// Set by a signal: compilations stop.
     pub stop: Arc<AtomicBool>,
 }
@@ -80,11 +84,42 @@ impl Stages {
         let builder = Builder {
             compiler: &compiler,
             cache: Cache::new(&self.cache),
-            jobs: 0,
+            slots: &self.slots,
             timeout: MODULE_TIMEOUT,
             stop: &self.stop,
         };
         builder.build(variant, &target).map_err(|error| error.explain())
+    }
+}
+
+impl Stages {
+    fn record(&self, arm: &Arm, variant: &Variant, built: &BuiltVariant) -> Result<BuildRecord, String> {
+        let modules = built.modules.iter().map(|module| ModuleRecord {
+            name: module.name.clone(),
+            sha256: module.sha256.clone(),
+            bytes: module.bytes,
+            kernels: module.kernels.as_ref().map(Vec::len),
+            command: module.command.clone(),
+            parts: module
+                .parts
+                .iter()
+                .map(|part| PartRecord {
+                    key: part.key.clone(),
+                    seconds: part.seconds,
+                    kernels: part.kernels.clone(),
+                })
+                .collect(),
+        });
+        Ok(BuildRecord {
+            version: RESULTS_VERSION,
+            variant: variant.name.clone(),
+            target: self.target(arm)?.ocloc_device,
+            driver: arm.driver.clone(),
+            cached: built.cached,
+            compiler_seconds: built.build_seconds,
+            modules: modules.collect(),
+            notes: built.notes.clone(),
+        })
     }
 }
 
@@ -108,7 +143,11 @@ impl Parts for Stages {
             false => None,
         };
         let cached = first.cached && late.as_ref().is_none_or(|late| late.cached);
-        Ok(Built { value: Modules { first, late }, cached })
+        let mut records = vec![self.record(arm, &arm.variant, &first).map_err(failed)?];
+        if let Some(late) = &late {
+            records.push(self.record(arm, &late_variant(&arm.variant), late).map_err(failed)?);
+        }
+        Ok(Built { value: Modules { first, late }, cached, records })
     }
 
     fn launch(&self, arm: &Arm, built: &Modules, file: Option<&Path>) -> Result<Launch, String> {

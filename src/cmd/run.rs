@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::build::Slots;
 use crate::cli::run::RunArgs;
 use crate::cmd::Failure;
 use crate::cmd::drive::{Options, drive};
@@ -21,7 +22,7 @@ use crate::host::{self, Device};
 use crate::matrix::Matrix;
 use crate::model::arm::Arm;
 use crate::model::outcome::RESULTS_VERSION;
-use crate::plan::{self, Plan, Selection};
+use crate::plan::{self, Plan};
 use crate::results::Manifest;
 use crate::results::manifest::DriverIdentity;
 
@@ -29,7 +30,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
     let store = DriverStore::open().map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
     let nodes = host::devices();
-    let asked = args.device.clone().unwrap_or_else(|| "auto".to_owned());
+    let asked = args.select.device.clone().unwrap_or_else(|| "auto".to_owned());
     let device = Device::find(&asked, &nodes).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
     let mut planned = plan_on(args, &matrix, &store, &device);
     if planned.arms.is_empty() {
@@ -71,6 +72,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         cache: data.join("builds"),
         tool: tool.clone(),
         observers: Observers::default(),
+        slots: Slots::new(0),
         stop,
     };
     drive(&manifest, &planned.cells, &options, &header, |results| RealLab {
@@ -88,15 +90,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 
 /// Plans with what is known of this machine, its driver builds and the device.
 fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device) -> Plan {
-    let selection = Selection {
-        arms: args.arms.clone(),
-        seed: args.seed,
-        device: args.device.clone().filter(|device| device != "auto"),
-        driver: args.driver.clone(),
+    let mut selection = args.select.selection();
+    if let Some(rule) = args.stop.rule() {
         // With a rule, as many as it allows are planned, and most are not needed.
-        repeats: args.stop.rule().map_or(args.repeats, |rule| u32::try_from(rule.max_runs).ok()),
-        ..Selection::default()
-    };
+        selection.repeats = u32::try_from(rule.max_runs).ok();
+    }
     plan::plan(matrix, &selection, &facts(device, Some(store)))
 }
 

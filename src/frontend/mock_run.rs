@@ -13,7 +13,7 @@ use crate::cmd::drive::{Options, drive, work_root};
 use crate::exit::Exit;
 use crate::judge::Context;
 use crate::model::arm::{
-    Arm, CommandListKind, CopyEngine, Expectation, FrontEnd, KeySet, Mapping, Medium, ModuleFormat,
+    Arm, CommandListKind, Compile, CopyEngine, Expectation, FrontEnd, KeySet, Mapping, Medium, ModuleFormat,
     PageCache, Prot, Source, SourceKind, Split, Variant, Workload,
 };
 use crate::model::facts::Facts;
@@ -156,7 +156,7 @@ impl Lab for MockLab<'_> {
         if self.args.break_build {
             return Err(BuildFailure { what: "asked to fail".into() });
         }
-        Ok(Built { value: (), cached: false })
+        Ok(Built { value: (), cached: false, records: Vec::new() })
     }
 
     fn lane(&self, _arm: &Arm) -> Lane {
@@ -222,6 +222,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
             simd: 16,
             padding: 0,
             split: Split::Off,
+            compile: Compile::Parts,
             format: ModuleFormat::Native,
             options: Vec::new(),
         },

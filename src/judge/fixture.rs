@@ -24,6 +24,7 @@ pub fn arm() -> Arm {
             simd: 16,
             padding: 0,
             split: Split::Off,
+            compile: Compile::Parts,
             format: ModuleFormat::Native,
             options: vec![],
         },

@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::units::{At, OneOrMany, Period, Size};
 use crate::model::arm::{
-    CommandListKind, CopyEngine, ExpectedVerdict, FrontEnd, Mapping, Medium, ModuleFormat, Observer,
+    CommandListKind, Compile, CopyEngine, ExpectedVerdict, FrontEnd, Mapping, Medium, ModuleFormat, Observer,
     PageCache, Prot, SourceKind, Split,
 };
 
@@ -102,6 +102,9 @@ pub struct VariantTable {
     pub padding: Option<At<u32>>,
     /// How device code is split into modules; `off` (one module) if absent.
     pub split: Option<Split>,
+    /// `parts` (a native module of many kernels is put together from compilations of a few) or `whole` (the compiler's
+    /// own module, which takes minutes for hundreds of kernels); `parts` if absent.
+    pub compile: Option<Compile>,
     /// `native` (zebin by ocloc) or `spirv` (compiled by the driver); `native` if absent.
     pub format: Option<ModuleFormat>,
     /// `level-zero` if absent.

@@ -63,6 +63,30 @@ pub enum Split {
     PerKernel,
 }
 
+/// Who makes a native module of many kernels.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compile {
+    /// The compiler takes a few kernels at a time, and the module is put together from what it gives: minutes less.
+    #[default]
+    Parts,
+    /// The compiler makes the module.
+    Whole,
+}
+
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -90,6 +114,8 @@ pub struct Variant {
     /// Extra instructions per kernel, to make an image big without more private memory.
     pub padding: u32,
     pub split: Split,
+    #[serde(default)]
+    pub compile: Compile,
     pub format: ModuleFormat,
     /// Further OpenCL C / IGC options.
     pub options: Vec<String>,

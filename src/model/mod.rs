@@ -4,6 +4,7 @@
 //! other's insides.
 
 pub mod arm;
+pub mod build;
 pub mod facts;
 pub mod outcome;
 pub mod repro;

@@ -100,6 +100,9 @@ fn variant(variant: &Variant) -> String {
         crate::model::arm::Split::PerKernel => text.push_str(" per_kernel"),
         crate::model::arm::Split::PerSource => text.push_str(" per_source"),
     }
+    if variant.compile == crate::model::arm::Compile::Whole {
+        text.push_str(" whole");
+    }
     text
 }
 

@@ -18,6 +18,7 @@ pub fn point(arm: &Arm) -> Point {
     p.insert("simd", v.simd.to_string());
     p.insert("padding", v.padding.to_string());
     p.insert("split", text(&v.split));
+    p.insert("compilation", text(&v.compile));
     p.insert("module format", text(&v.format));
     p.insert("compiler options", v.options.join(" "));
     source(arm, &mut p);

@@ -1,5 +1,6 @@
 //! `results/<matrix>/<run-id>/`: the durable record of a matrix run. Format: docs/results.md.
 
+pub mod builds;
 pub mod csv;
 pub mod lenient;
 pub mod logs;
@@ -69,6 +70,7 @@ impl ResultsError {
 
 pub const MANIFEST: &str = "manifest.json";
 pub const RUNS: &str = "runs.jsonl";
+pub const BUILDS: &str = "builds.jsonl";
 pub const ARMS: &str = "arms.csv";
 pub const LOGS: &str = "logs";
 

@@ -266,14 +266,14 @@ impl<'a, L: Lab> State<'a, L> {
                 emit(&Event::BuildStarted { name: self.build_name(index) }, cancel);
             }
             Message::BuildDone(index, seconds, result) => {
-                let (cached, error) = match &result {
-                    Ok(built) => (built.cached, None),
-                    Err(failure) => (false, Some(failure.what.as_str())),
+                let (cached, error, records) = match &result {
+                    Ok(built) => (built.cached, None, built.records.as_slice()),
+                    Err(failure) => (false, Some(failure.what.as_str()), &[][..]),
                 };
                 let name = self.build_name(index);
                 // A build that was cut short by the stop request is not a failure.
                 if !(error.is_some() && cancel.asked()) {
-                    emit(&Event::BuildFinished { name, seconds, cached, error }, cancel);
+                    emit(&Event::BuildFinished { name, seconds, cached, error, records }, cancel);
                 }
                 if let Some(slot) = self.built.get_mut(index) {
                     *slot = match result {

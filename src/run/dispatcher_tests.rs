@@ -65,7 +65,11 @@ impl Lab for Toy {
     fn build(&self, arm: &Arm) -> Result<Built<()>, BuildFailure> {
         let ms = (self.build_ms)(&arm.variant.name);
         std::thread::sleep(Duration::from_millis(ms.unsigned_abs()));
-        if ms < 0 { Err(BuildFailure { what: "toy".into() }) } else { Ok(Built { value: (), cached: false }) }
+        if ms < 0 {
+            Err(BuildFailure { what: "toy".into() })
+        } else {
+            Ok(Built { value: (), cached: false, records: Vec::new() })
+        }
     }
 
     fn lane(&self, _arm: &Arm) -> Lane {

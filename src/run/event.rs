@@ -1,6 +1,7 @@
 //! What happens during a matrix run, in the one order that the dispatcher gives it. The recorder and the screen
 //! read the same stream; neither decides anything.
 
+use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
 
 /// One thing that happened.
@@ -20,6 +21,8 @@ pub enum Event<'a> {
         seconds: f64,
         cached: bool,
         error: Option<&'a str>,
+        /// How the modules were made; none where the build failed.
+        records: &'a [BuildRecord],
     },
     RunStarted {
         arm: &'a str,

@@ -1,6 +1,7 @@
 //! The seam between the dispatcher and everything that really builds, runs, observes and judges.
 
 use crate::model::arm::Arm;
+use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
 
 use super::cancel::Cancel;
@@ -22,6 +23,8 @@ pub struct CannotKeep(pub String);
 pub struct Built<B> {
     pub value: B,
     pub cached: bool,
+    /// How the modules were made.
+    pub records: Vec<BuildRecord>,
 }
 
 /// What runs on one thing that can do only so much at a time: a card, or the simulator on this machine's cores.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
 use crate::run::event::Event;
 
@@ -20,6 +21,8 @@ pub struct Screen {
     built: usize,
     cached: usize,
     clock: Instant,
+    /// When the first run began: builds before it say nothing of how long the runs take.
+    first_run: Option<Instant>,
 }
 
 struct Bars {
@@ -42,6 +45,7 @@ impl Screen {
             built: 0,
             cached: 0,
             clock: Instant::now(),
+            first_run: None,
         }
     }
 
@@ -71,12 +75,13 @@ impl Screen {
                     bars.build.set_message(format!("{name}…"));
                 }
             }
-            Event::BuildFinished { name, seconds, cached, error } => {
+            Event::BuildFinished { name, seconds, cached, error, records } => {
                 self.built += 1;
                 self.cached += usize::from(*cached);
-                self.build_finished(name, *seconds, *cached, *error);
+                self.build_finished(name, *seconds, *cached, *error, records);
             }
             Event::RunStarted { arm, .. } => {
+                self.first_run.get_or_insert_with(Instant::now);
                 if let Some(bars) = &self.bars {
                     bars.run.set_message(format!("{}  {arm}", self.tally()));
                 }
@@ -91,12 +96,26 @@ impl Screen {
         }
     }
 
-    fn build_finished(&self, name: &str, seconds: f64, cached: bool, error: Option<&str>) {
+    fn build_finished(
+        &self,
+        name: &str,
+        seconds: f64,
+        cached: bool,
+        error: Option<&str>,
+        records: &[BuildRecord],
+    ) {
+        for record in records {
+            for note in &record.notes {
+                self.line(&format!("note     build {}: {note}", record.variant));
+            }
+        }
         if let Some(error) = error {
             self.line(&format!("build    {name} FAILED after {seconds:.1} s: {error}"));
         } else if self.bars.is_none() {
-            let how = if cached { "from cache".into() } else { format!("{seconds:.1} s") };
-            self.line(&format!("build    {name} {how} ({}/{})", self.built, self.builds));
+            let took = if cached { "from cache".into() } else { format!("{seconds:.1} s") };
+            let how: Vec<String> = records.iter().map(BuildRecord::how).collect();
+            let how = if how.is_empty() { String::new() } else { format!(": {}", how.join("; ")) };
+            self.line(&format!("build    {}/{} {name} {took}{how}", self.built, self.builds));
         }
         if let Some(bars) = &self.bars {
             bars.build.inc(1);
@@ -126,15 +145,25 @@ impl Screen {
                     None => "",
                 };
                 self.line(&format!(
-                    "run      {}/{} {} #{}: {}{expected} ({:.1} s)",
+                    "run      {}/{} {} #{}: {}{expected} ({:.1} s){}",
                     self.done,
                     self.runs,
                     record.arm,
                     record.repeat,
                     record.verdict.word(),
-                    record.wall_seconds
+                    record.wall_seconds,
+                    self.remaining()
                 ));
             }
+        }
+    }
+
+    /// "; about 2m 10s left", once there is something to judge by.
+    fn remaining(&self) -> String {
+        let passed = self.first_run.map_or(Duration::ZERO, |first| first.elapsed());
+        match left(passed, self.done, self.runs) {
+            Some(left) => format!("; about {} left", humantime::format_duration(left)),
+            None => String::new(),
         }
     }
 
@@ -162,6 +191,17 @@ impl Screen {
     }
 }
 
+/// Time for the runs that are not done, if they take what the done ones took; in whole seconds, from a minute on in
+/// tens. `None` for fewer than three, and at the end.
+fn left(passed: Duration, done: usize, runs: usize) -> Option<Duration> {
+    let rest = runs.checked_sub(done).filter(|rest| *rest > 0)?;
+    if done < 3 {
+        return None;
+    }
+    let seconds = (passed.as_secs_f64() / done as f64 * rest as f64).ceil() as u64;
+    Some(Duration::from_secs(if seconds >= 60 { seconds.next_multiple_of(10) } else { seconds }))
+}
+
 impl Bars {
     fn new() -> Self {
         let multi = MultiProgress::new();
@@ -176,5 +216,21 @@ impl Bars {
         run.set_style(style("run      {bar:24} {pos}/{len}  {msg}  about {eta} left"));
         run.enable_steady_tick(Duration::from_millis(250));
         Bars { multi, build, run }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_when_it_can_be_judged() {
+        let left = |seconds, done, runs| left(Duration::from_secs(seconds), done, runs).map(|d| d.as_secs());
+        assert_eq!(left(10, 2, 50), None, "too early");
+        assert_eq!(left(10, 5, 5), None, "nothing is left");
+        assert_eq!(left(10, 5, 10), Some(10));
+        assert_eq!(left(100, 5, 10), Some(100));
+        assert_eq!(left(31, 3, 9), Some(70), "62 s, in tens");
+        assert_eq!(left(1, 6, 5), None, "more than planned");
     }
 }

@@ -243,7 +243,7 @@ fn what_the_reader_accepts_can_be_generated() {
             &format!("kernels = {kernels}\nplain_kernels = {plain}\npadding = {padding}\nbatch_size = 88"),
         );
         let plan = plan_of(&text, Selection::default(), HostFacts::default());
-        let generated = repro_matrix::build::source::generate(&plan.arms[0].variant);
+        let generated = repro_matrix::build::recipe::Recipe::of(&plan.arms[0].variant);
         assert!(generated.is_ok(), "{kernels} {plain} {padding}: {:?}", generated.err());
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use repro_matrix::build::{Compiler, TreeCompiler};
 use repro_matrix::driver::{DriverStore, DriverTree, LaunchSpec};
-use repro_matrix::model::arm::{FrontEnd, ModuleFormat, Split, Variant};
+use repro_matrix::model::arm::{Compile, FrontEnd, ModuleFormat, Split, Variant};
 
 /// The driver build `default` of the store (see `repro-matrix drivers`).
 pub struct Tree {
@@ -52,6 +52,7 @@ pub fn variant(kernels: u32, batch_size: u32) -> Variant {
         simd: 16,
         padding: 0,
         split: Split::Off,
+        compile: Compile::Parts,
         format: ModuleFormat::Native,
         options: Vec::new(),
     }

@@ -87,6 +87,7 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
             simd,
             padding: number(table.padding.as_ref(), 0, 0..=MOST_PADDING, "padding", problems),
             split: table.split.unwrap_or(Split::Off),
+            compile: table.compile.unwrap_or_default(),
             format: table.format.unwrap_or(ModuleFormat::Native),
             options,
         };
