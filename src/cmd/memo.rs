@@ -34,12 +34,12 @@ impl<L: Lab> Lab for Memo<L> {
     fn build(&self, arm: &Arm) -> Result<Built<Arc<L::Built>>, BuildFailure> {
         let key = self.build_key(arm);
         if let Some(value) = self.known(&key) {
-            return Ok(Built { value, cached: true });
+            return Ok(Built { value, cached: true, records: Vec::new() });
         }
         let built = self.lab.build(arm)?;
         let value = Arc::new(built.value);
         self.built.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&value));
-        Ok(Built { value, cached: built.cached })
+        Ok(Built { value, cached: built.cached, records: built.records })
     }
 
     fn lane(&self, arm: &Arm) -> Lane {

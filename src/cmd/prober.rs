@@ -193,6 +193,7 @@ impl Prober {
                 cache: data.join("builds"),
                 tool: tool.clone(),
                 observers: Observers::default(),
+                slots: Slots::new(0),
                 stop,
             },
             tool,
@@ -281,8 +282,11 @@ impl Prober {
                     *fresh += 1;
                     known.insert((record.arm.clone(), record.repeat), (*record).clone());
                 }
-                Event::BuildFinished { name, seconds, cached: false, error: None } => {
-                    screen.line(&format!("build    {name} {seconds:.1} s"));
+                Event::BuildFinished { name, seconds, cached, error: None, records } => {
+                    builds::append(recorder.dir(), records)?;
+                    if !cached {
+                        screen.line(&format!("build    {name} {seconds:.1} s"));
+                    }
                 }
                 Event::BuildFinished { name, error: Some(error), .. } => {
                     screen.line(&format!("build    {name} FAILED: {error}"));
