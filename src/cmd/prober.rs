@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::build::Slots;
 use crate::cli::search::SearchArgs;
 use crate::cmd::Failure;
 use crate::cmd::drive::work_root;
@@ -28,7 +29,7 @@ use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::plan::{self, Plan, Selection};
 use crate::probe::{Probe, Seen, Stop, Target};
-use crate::results::{Manifest, Recorder, ResultsError};
+use crate::results::{Manifest, Recorder, ResultsError, builds};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
 use crate::run::event::Event;
