@@ -111,7 +111,7 @@ fn content(image: &[u8]) -> Content {
     }
 }
 
-/// The code without the two words of the compilation's hash, which differ: how many there were.
+/// The code without the words that tell the compilation, which differ: where they were.
 fn mask(ours: &mut Content, theirs: &mut Content) -> Vec<(String, Vec<usize>)> {
     let mut masked = Vec::new();
     for (ours, theirs) in ours.sections.iter_mut().zip(&mut theirs.sections) {
@@ -139,7 +139,7 @@ fn text_of<'a>(content: &'a Content, name: &str) -> &'a [u8] {
     }
 }
 
-/// Same sections, symbols, relocations, `.ze_info`; code that differs in the hash alone.
+/// Same sections, symbols, relocations, `.ze_info`; code that differs in what tells the compilation.
 fn compare(profile: &str, variant: &Variant) -> (Content, Vec<(String, Vec<usize>)>) {
     let tree = Tree::open();
     let dir = tempfile::tempdir().unwrap();
@@ -153,14 +153,14 @@ fn compare(profile: &str, variant: &Variant) -> (Content, Vec<(String, Vec<usize
     assert_eq!(ours, theirs, "{profile}");
     assert_eq!(masked.len(), joined.modules[0].kernels.as_ref().unwrap().len());
     for (kernel, words) in &masked {
-        // A hash of 64 bits in two immediates. Different compilations have different ones.
-        assert!(words.len() <= 2 && !words.is_empty(), "{profile} {kernel}: code differs at {words:?}");
+        // A hash of 64 bits in two immediates, different for every compilation, and the kernel's number in a third.
+        assert!((1..=3).contains(&words.len()), "{profile} {kernel}: code differs at {words:?}");
     }
     (untouched, masked)
 }
 
 #[test]
-fn a_joined_module_is_the_compilers_own_but_for_the_hash() {
+fn a_joined_module_is_the_compilers_own_but_for_marks_behind_the_code() {
     let variant = Variant { plain_kernels: 3, ..variant(PART + 4, 16) };
     let (joined, masked) = compare("a770", &variant);
     for (kernel, words) in masked {
@@ -198,7 +198,7 @@ fn a_kernel_of_its_own_module_is_cut_out_of_a_part() {
     let (mut ours, mut theirs) = (read(&ours.path), read(&theirs.path));
     let masked = mask(&mut ours, &mut theirs);
     assert_eq!(ours, theirs);
-    assert!(masked.iter().all(|(_, words)| words.len() <= 2), "{masked:?}");
+    assert!(masked.iter().all(|(_, words)| words.len() <= 3), "{masked:?}");
 }
 
 #[test]
@@ -229,7 +229,8 @@ fn what_cannot_be_put_together_is_compiled_whole() {
     let [note] = built.notes.as_slice() else { panic!("{:?}", built.notes) };
     assert!(note.contains("compiled whole") && note.contains("`.data.const`"), "{note}");
     assert!(built.modules[0].parts.is_empty());
-    assert_eq!(built.kernels().unwrap().len() as u32, PART + 2);
+    let kernels = built.kernels().unwrap();
+    assert_eq!(kernels.iter().filter(|kernel| kernel.name.starts_with("priv")).count() as u32, PART + 1);
 }
 
 #[test]

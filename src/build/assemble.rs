@@ -1,6 +1,6 @@
 //! A module of a recipe, from the images of its compilations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::BuiltModule;
 use super::cache::{self, Hit, Origin, PartUsed};
@@ -92,19 +92,21 @@ pub fn module(
     built(images, &module.name, &asked, image).map_err(NotJoined::Failed)
 }
 
-/// The loaded image is checked: it must hold the kernels that were asked for, and no others.
+/// The loaded image is checked: it must hold the kernels that were asked for, and, if it was put together, no others.
+/// (IGC adds a kernel without a name of ours to a module with constants.)
 fn built(images: &Images<'_>, name: &str, asked: &[Kernel], image: Image) -> Result<Assembled, BuildError> {
     let bad = |what: String| BuildError::early(Cause::BadImage(what));
     let kernels = zebin::inspect(&image.hit.image, images.format).map_err(|e| bad(e.to_string()))?;
     if images.format == ModuleFormat::Native {
-        let mut found: Vec<&str> = kernels.iter().flatten().map(|kernel| kernel.name.as_str()).collect();
-        let mut asked: Vec<String> = asked.iter().map(|kernel| kernel.name()).collect();
-        found.sort_unstable();
-        asked.sort_unstable();
-        if found != asked {
-            let what =
-                format!("{name} holds {} kernels that are not the {} asked for", found.len(), asked.len());
-            return Err(bad(what));
+        let found: BTreeSet<&str> = kernels.iter().flatten().map(|kernel| kernel.name.as_str()).collect();
+        let names = asked.iter().map(|kernel| kernel.name());
+        let missing: Vec<String> = names.filter(|kernel| !found.contains(kernel.as_str())).collect();
+        if !missing.is_empty() {
+            return Err(bad(format!("{name} has no kernel {}", missing.join(", "))));
+        }
+        let joined = !image.hit.entry.origin.parts.is_empty();
+        if joined && found.len() != asked.len() {
+            return Err(bad(format!("{name} holds {} kernels, not {}", found.len(), asked.len())));
         }
     }
     let Hit { path, entry, .. } = image.hit;

@@ -1,9 +1,9 @@
 //! Puts a zebin together from kernels of several zebins of one compiler for one device.
 //!
 //! What results is what the compiler would have made of all kernels at once: the same sections in the same order,
-//! each kernel's code, relocations and `.ze_info` unchanged. Two things differ: IGC ends each kernel's code with two
-//! instructions that hold a hash of its compilation (moves to the null register, never executed), and alignment in the
-//! file. `tests/join.rs` compares the two.
+//! each kernel's code, relocations and `.ze_info` unchanged. Two things differ: behind the end of each kernel's code IGC
+//! puts moves to the null register, never executed, which hold a hash of the compilation and the kernel's number in it;
+//! and alignment in the file. `tests/join.rs` compares the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
