@@ -71,7 +71,8 @@ impl Slots {
         drop(state);
         // The next in line may have a slot too, or has become the first.
         self.freed.notify_all();
-        got.then_some(Slot(self))
+        // Lazily: a slot that was never taken must not be given back.
+        got.then(|| Slot(self))
     }
 }
 
