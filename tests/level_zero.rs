@@ -360,6 +360,66 @@ fn sigterm_still_gives_a_result() {
     assert_eq!(run.result().checks.len(), 1);
 }
 
+#[test]
+fn several_clients_share_one_device_and_leave_it_clean() {
+    use xe_sim::trace::{Event, Record};
+    let bench = Bench::new();
+    let modules = bench.build(&variant(3, 64));
+    let mut args: Vec<OsString> = vec!["level-zero".into(), "--module".into(), modules[0].clone().into()];
+    args.extend(["--chunk", "11MiB", "--same-src", "--one-alloc", "--file"].map(OsString::from));
+    args.push(bench.source.clone().into());
+    let launch = bench.tree.launch(Path::new(env!("CARGO_BIN_EXE_repro-matrix")), &args);
+    // Two go to their end while a third is in the middle of its copies, and is killed there.
+    let script = format!(
+        r#"{RESULT_FD_ENV}=$0 "$@" --copies 1000000 & third=$!
+        {RESULT_FD_ENV}=$A "$@" --copies 12 & first=$!
+        {RESULT_FD_ENV}=$B "$@" --copies 12 & second=$!
+        wait $first; wait $second
+        kill -KILL $third; wait $third"#
+    );
+    let trace = bench.dir.path().join("trace");
+    let pipes = [(); 3].map(|()| result_pipe());
+    let number = |i: usize| pipes[i].1.as_raw_fd().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_repro-matrix"));
+    command.args(["sim", "--quiet", "--device", "a770", "--trace"]).arg(&trace);
+    command.args(["--", "/bin/sh", "-c", &script, &number(0)]).args(launch.argv).envs(launch.env);
+    command.env("A", number(1)).env("B", number(2)).env("NEO_CACHE_PERSISTENT", "0");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().unwrap();
+    let results = pipes.map(|(read, write)| {
+        drop(write);
+        let mut text = String::new();
+        std::fs::File::from(read).read_to_string(&mut text).unwrap();
+        text
+    });
+    assert_eq!(status.code(), Some(128 + 9), "the shell's last wait is for the killed one");
+    assert_eq!(results[0], "", "killed before its end");
+    for text in &results[1..] {
+        let result: ReproResult = serde_json::from_str(text).unwrap();
+        assert_eq!((result.error, result.copies.done), (None, 12));
+    }
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut processes = std::collections::BTreeSet::new();
+    let (mut open, mut objects) = (std::collections::BTreeSet::new(), 0);
+    for record in &records {
+        match &record.event {
+            Event::Open { file, process } => {
+                processes.insert(*process);
+                open.insert(*file);
+            }
+            Event::Close { file } => assert!(open.remove(file), "file {file} is closed once"),
+            Event::GemCreate { .. } => objects += 1,
+            _ => {}
+        }
+    }
+    assert_eq!(processes.len(), 3);
+    assert!(open.is_empty() && objects > 100, "left open: {open:?}, objects: {objects}");
+    let Some(Event::Summary(last)) = records.last().map(|r| &r.event) else { panic!("no summary") };
+    assert_eq!((last.exit_code, last.lost_events), (Some(137), 0));
+    assert_eq!(last.unsupported_ioctls.len(), 0, "{:?}", last.unsupported_ioctls);
+}
+
 /// The youngest descendant of `root` that has the driver's loader mapped.
 fn descendant(root: u32) -> Option<u32> {
     let mut last = None;

@@ -103,6 +103,11 @@ fn memory_of_a_closed_object_is_kept_while_mapped() {
 }
 
 #[test]
+fn large_objects_come_back_as_zeros() {
+    play("large_objects");
+}
+
+#[test]
 fn fault_rule_tells_files_from_other_memory() {
     let run = play("file_fault");
     assert_eq!(run.outcome.summary.injected.get("vm_bind:ENOMEM@userptr-file"), Some(&1));

@@ -28,6 +28,7 @@ pub fn play(role: &str) -> bool {
         "user_memory" => user_memory(),
         "mapping" => mapping(),
         "closed_mapping" => closed_mapping(),
+        "large_objects" => large_objects(),
         "truncation" => truncation(),
         "file_fault" => file_fault(),
         "listing" => listing(),
@@ -355,6 +356,27 @@ fn closed_mapping() {
         drm::close(&fd, other).unwrap();
     }
     assert_eq!(sys::peek(at), 0x1234);
+}
+
+/// Objects of several large pages, mapped where large pages fit, come back as zeros and with all their bytes.
+fn large_objects() {
+    const BYTES: usize = 5 << 20;
+    const LARGE: usize = 2 << 20;
+    let fd = drm::open();
+    for round in 0..12u64 {
+        let handle = drm::create(&fd, BYTES as u64).unwrap();
+        let room = sys::map(BYTES + LARGE, libc::PROT_NONE, ANON, -1, 0);
+        let at = room.map_addr(|at| at.next_multiple_of(LARGE));
+        drm::map_at(&fd, handle, at, BYTES);
+        let words = || (0..BYTES).step_by(512).map(|offset| at.wrapping_add(offset));
+        assert_eq!(words().map(sys::peek).find(|word| *word != 0), None, "round {round}");
+        words().for_each(|word| sys::poke(word, round + 1));
+        assert!(words().all(|word| sys::peek(word) == round + 1));
+        sys::unmap(room, BYTES + LARGE);
+        drm::close(&fd, handle).unwrap();
+        // Time for the wiping, so that its work is seen and not only that of the object's making.
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Under a rule that refuses user pointers to files.

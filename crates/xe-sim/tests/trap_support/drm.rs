@@ -44,11 +44,20 @@ pub fn close(fd: &OwnedFd, handle: u32) -> Result<(), i32> {
 
 /// A buffer object mapped for reading and writing.
 pub fn map(fd: &OwnedFd, handle: u32, len: usize) -> *mut u8 {
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    sys::map(len, prot, libc::MAP_SHARED, fd.as_raw_fd(), mmap_offset(fd, handle))
+}
+
+/// The same at a place in the room that an earlier mapping holds, as compute-runtime does it.
+pub fn map_at(fd: &OwnedFd, handle: u32, at: *mut u8, len: usize) {
+    sys::map_at(at, len, fd.as_raw_fd(), mmap_offset(fd, handle));
+}
+
+fn mmap_offset(fd: &OwnedFd, handle: u32) -> u64 {
     let mut args = [0u64; 5];
     args[1] = u64::from(handle);
     sys::ioctl(fd.as_raw_fd(), XE_GEM_MMAP_OFFSET, args.as_mut_ptr().cast()).unwrap();
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    sys::map(len, prot, libc::MAP_SHARED, fd.as_raw_fd(), args[2])
+    args[2]
 }
 
 pub fn vm(fd: &OwnedFd) -> u32 {

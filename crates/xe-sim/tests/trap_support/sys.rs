@@ -46,6 +46,14 @@ pub fn map(len: usize, prot: i32, flags: i32, fd: i32, offset: u64) -> *mut u8 {
     p.cast()
 }
 
+/// Maps a file shared over part of a mapping that `map` gave.
+pub fn map_at(at: *mut u8, len: usize, fd: i32, offset: u64) {
+    let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+    // SAFETY: the caller owns the `len` bytes at `at` and has nothing there.
+    let p = unsafe { libc::mmap(at.cast(), len, prot, flags, fd, offset as i64) };
+    assert_eq!(p, at.cast(), "mmap: {}", io::Error::last_os_error());
+}
+
 pub fn unmap(at: *mut u8, len: usize) {
     // SAFETY: the tests unmap what `map` gave and use it no more.
     unsafe { libc::munmap(at.cast(), len) };
