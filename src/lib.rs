@@ -3,15 +3,19 @@
 //! Data flows one way: [`matrix`] → [`plan`] → [`build`] → [`run`] → [`observe`] → [`judge`] → [`report`], with the
 //! values in [`model`]. See ARCHITECTURE.md.
 
+pub mod asm;
 pub mod bisect;
 pub mod build;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod driver;
 pub mod exit;
+pub mod extract;
 pub mod faults;
 pub mod frontend;
 pub mod host;
+pub mod inspect;
 pub mod judge;
 pub mod logs;
 pub mod matrix;
@@ -24,4 +28,5 @@ pub mod results;
 pub mod run;
 pub mod stats;
 pub mod threshold;
+pub mod toolchain;
 pub mod ui;

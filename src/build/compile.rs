@@ -103,7 +103,7 @@ fn wait(child: &mut Child, timeout: Duration, stop: &AtomicBool) -> End {
     end
 }
 
-fn tail(path: &Path) -> String {
+pub(super) fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();

@@ -16,6 +16,7 @@ mod pool;
 pub mod recipe;
 pub mod slots;
 pub mod source;
+pub mod sycl;
 pub mod target;
 mod tree;
 pub mod ze_info;

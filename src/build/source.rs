@@ -153,6 +153,7 @@ pub(crate) mod tests {
     pub(crate) fn variant(kernels: u32, batch_size: u32) -> Variant {
         Variant {
             name: "test".to_owned(),
+            command: None,
             front_end: FrontEnd::LevelZero,
             kernels,
             plain_kernels: 0,

@@ -18,6 +18,8 @@ pub struct KernelInfo {
     pub scratch_size: u64,
     pub spill_size: u64,
     pub slm_size: u64,
+    /// Registers for one hardware thread; `None` where the compiler does not say.
+    pub grf_count: Option<u32>,
     pub arguments: Vec<PayloadArgument>,
 }
 
@@ -145,6 +147,7 @@ impl Reader {
             "execution_env" => match line.key {
                 "simd_size" => kernel.simd_size = u32::try_from(line.number(number)?).unwrap_or(u32::MAX),
                 "private_size" => kernel.private_size = line.number(number)?,
+                "grf_count" => kernel.grf_count = u32::try_from(line.number(number)?).ok(),
                 "spill_size" => kernel.spill_size = line.number(number)?,
                 "slm_size" => kernel.slm_size = line.number(number)?,
                 _ => {}
@@ -255,7 +258,7 @@ kernels_misc_info:
         assert_eq!(kernels.iter().map(|k| k.name.as_str()).collect::<Vec<_>>(), ["first", "second"]);
         let first = &kernels[0];
         assert_eq!((first.simd_size, first.private_size, first.private_surface), (32, 640, 640));
-        assert_eq!(first.scratch_size, 64);
+        assert_eq!((first.scratch_size, first.grf_count), (64, Some(128)));
         assert_eq!(first.arguments.len(), 2);
         assert_eq!(first.arguments[0].addrmode.as_deref(), Some("stateless"));
         assert_eq!((first.arguments[1].arg_index, first.arguments[1].source_offset), (Some(1), Some(16)));

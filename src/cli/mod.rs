@@ -2,12 +2,15 @@
 
 use clap::{Parser, Subcommand};
 
+pub mod asm;
 pub mod bisect;
+pub mod builds;
 pub mod compare;
 pub mod doctor;
 pub mod drivers;
 pub mod env;
 pub mod faults;
+pub mod inspect;
 pub mod parse;
 pub mod plan;
 pub mod report;
@@ -16,6 +19,7 @@ pub mod schema;
 pub mod search;
 pub mod sim;
 pub mod threshold;
+pub mod toolchains;
 pub mod verdict;
 
 /// Finds, measures and bisects silent faults in Intel's GPU compute drivers, with or without a GPU.
@@ -39,8 +43,13 @@ pub enum Command {
     Drivers(drivers::DriversArgs),
     Report(report::ReportArgs),
     Env(env::EnvArgs),
+    Toolchains(toolchains::ToolchainsArgs),
     Doctor(doctor::DoctorArgs),
     Parse(parse::ParseArgs),
+    Inspect(inspect::InspectArgs),
+    Asm(asm::AsmArgs),
+    Startup(builds::StartupArgs),
+    CompareOutput(builds::CompareArgs),
     Schema(schema::SchemaArgs),
     /// Print a completion script for a shell.
     Completions {
@@ -51,6 +60,9 @@ pub enum Command {
     /// The Level Zero reproducer: what an arm runs (see `plan --commands`).
     #[command(hide = true, name = "level-zero")]
     LevelZero(Box<crate::frontend::level_zero::args::LevelZeroArgs>),
+    /// Any command, read by the rules of a matrix: what an arm of the command front end runs.
+    #[command(hide = true)]
+    CommandRepro(crate::frontend::command::CommandArgs),
     /// A reproducer without a driver, for tests of the process layer.
     #[command(hide = true)]
     MockRepro(crate::frontend::mock::MockReproArgs),

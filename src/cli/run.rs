@@ -41,6 +41,10 @@ pub struct RunArgs {
     /// Fault injected into the simulated device in every run (`vm_bind:ENOMEM@17`); may be given several times.
     #[arg(long = "fault", value_name = "RULE")]
     pub faults: Vec<String>,
+    /// icpx for sycl variants [default: that of ONEAPI_ROOT, else of PATH; where there is none, the run-time compiler of
+    /// a fetched SYCL runtime].
+    #[arg(long, value_name = "ICPX")]
+    pub compiler: Option<PathBuf>,
     /// Keep each run's working directory (below the results directory, in `work/`).
     #[arg(long)]
     pub keep_work: bool,

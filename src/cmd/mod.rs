@@ -1,17 +1,22 @@
 //! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
 
+pub mod asm;
 pub mod bisect;
+pub mod command;
 pub mod compare;
+pub mod compare_output;
 pub mod conclude;
 pub mod doctor;
 pub mod drive;
 pub mod drivers;
 pub mod env;
 pub mod faults;
+pub mod inspect;
 pub mod lab;
 pub mod manual;
 pub mod memo;
 pub mod observe;
+pub mod on_device;
 pub mod parse;
 pub mod parts;
 pub mod plan;
@@ -22,7 +27,12 @@ pub mod run;
 pub mod schema;
 pub mod sim;
 pub mod source_file;
+pub mod startup;
+pub mod sycl;
+mod sys;
 pub mod threshold;
+mod timed;
+pub mod toolchains;
 pub mod verdict;
 
 use std::process::ExitCode;
@@ -66,11 +76,17 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Drivers(args) => drivers::drivers(args),
         Command::Env(args) => env::env(args),
         Command::Report(args) => report::report(args),
+        Command::Toolchains(args) => toolchains::toolchains(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Parse(args) => parse::parse(args),
+        Command::Inspect(args) => inspect::inspect_files(args),
+        Command::Asm(args) => asm::asm(args),
+        Command::Startup(args) => startup::startup(args),
+        Command::CompareOutput(args) => compare_output::compare_output(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man => manual::man(),
+        Command::CommandRepro(args) => crate::frontend::command::main(args),
         Command::MockRepro(args) => crate::frontend::mock::main(args),
         Command::MockRun(args) => crate::frontend::mock_run::main(args),
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),

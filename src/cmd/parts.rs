@@ -8,9 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::build::cache::Cache;
+use crate::build::sycl::{SyclBuilt, SyclCompiler};
 use crate::build::{Builder, BuiltVariant, Slots, Target, TreeCompiler};
 use crate::cmd::lab::{Launch, Parts};
 use crate::cmd::observe::Observers;
+use crate::cmd::sycl::SyclStage;
 use crate::driver::{DriverTree, LaunchSpec};
 use crate::frontend::level_zero::args::{self, LateModule};
 use crate::host::Device;
@@ -36,6 +38,8 @@ pub struct Stages {
     /// By the name that arms use.
     pub devices: BTreeMap<String, Device>,
     pub cache: PathBuf,
+    /// SYCL front ends by the runtime that arms name, or why there is none.
+    pub sycl: BTreeMap<String, Result<SyclCompiler, String>>,
     /// This program: the reproducers are verbs of it.
     pub tool: PathBuf,
     pub observers: Observers,
@@ -45,16 +49,29 @@ pub struct Stages {
     pub stop: Arc<AtomicBool>,
 }
 
-/// The modules of an arm.
+/// What an arm runs.
+pub enum Reproducer {
+    LevelZero(Modules),
+    /// Modules that were built for the command, if any.
+    Command(Option<BuiltVariant>),
+    Sycl(SyclBuilt),
+}
+
+/// The modules of an arm of the Level Zero front end.
 pub struct Modules {
     first: BuiltVariant,
     late: Option<BuiltVariant>,
 }
 
-impl Modules {
-    /// Private bytes of one hardware thread, of the module that needs most; `None` where the compiler does not say.
+impl Reproducer {
+    /// Private bytes of one hardware thread, of the module that needs most; `None` where the compiler does not say, or
+    /// where what is loaded is a command's own affair.
     pub fn private_per_thread(&self) -> Option<u64> {
-        self.first.predicted_module_private(1)
+        match self {
+            Reproducer::LevelZero(modules) => modules.first.predicted_module_private(1),
+            Reproducer::Sycl(built) => built.private_per_thread(),
+            Reproducer::Command(_) => None,
+        }
     }
 }
 
@@ -67,6 +84,15 @@ impl Stages {
 
     fn device(&self, arm: &Arm) -> Result<&Device, String> {
         self.devices.get(&arm.device).ok_or_else(|| format!("no device was found for \"{}\"", arm.device))
+    }
+
+    fn sycl(&self, arm: &Arm) -> Result<SyclStage<'_>, String> {
+        let runtime = arm.runtime.as_deref().unwrap_or("default");
+        let compiler = match self.sycl.get(runtime) {
+            Some(found) => found.as_ref().map_err(Clone::clone)?,
+            None => return Err(format!("no SYCL front end was looked for under \"{runtime}\"")),
+        };
+        Ok(SyclStage { compiler, tree: self.tree(arm)?, device: self.device(arm)?, tool: &self.tool })
     }
 
     fn target(&self, arm: &Arm) -> Result<Target, String> {
@@ -124,18 +150,34 @@ impl Stages {
 }
 
 impl Parts for Stages {
-    type Built = Modules;
+    type Built = Reproducer;
 
     fn build_key(&self, arm: &Arm) -> String {
         let target = self.target(arm).map_or_else(|_| arm.device.clone(), |target| target.ocloc_device);
         let late = if arm.workload.late_module { "+late" } else { "" };
-        format!("{}{late} for {target} by {}", arm.variant.name, arm.driver)
+        let runtime = arm.runtime.as_ref().map_or_else(String::new, |name| format!(" with runtime {name}"));
+        format!("{}{late} for {target} by {}{runtime}", arm.variant.name, arm.driver)
     }
 
-    fn build(&self, arm: &Arm) -> Result<Built<Modules>, BuildFailure> {
+    fn build(&self, arm: &Arm) -> Result<Built<Reproducer>, BuildFailure> {
         let failed = |what: String| BuildFailure { what: format!("{}: {what}", arm.variant.name) };
-        if arm.variant.front_end != FrontEnd::LevelZero {
-            return Err(failed("only the level-zero front end can be built".into()));
+        if arm.variant.front_end == FrontEnd::Sycl {
+            let stage = self.sycl(arm).map_err(failed)?;
+            let built = stage.build(arm, &self.cache, MODULE_TIMEOUT, &self.stop).map_err(failed)?;
+            let records = vec![sycl_record(arm, &built)];
+            return Ok(Built { cached: built.cached, value: Reproducer::Sycl(built), records });
+        }
+        if arm.variant.front_end == FrontEnd::Command {
+            let built = match arm.variant.kernels {
+                0 => None,
+                _ => Some(self.build_variant(arm, &arm.variant).map_err(failed)?),
+            };
+            let cached = built.as_ref().is_none_or(|built| built.cached);
+            let records = match &built {
+                Some(built) => vec![self.record(arm, &arm.variant, built).map_err(failed)?],
+                None => Vec::new(),
+            };
+            return Ok(Built { cached, value: Reproducer::Command(built), records });
         }
         let first = self.build_variant(arm, &arm.variant).map_err(failed)?;
         let late = match arm.workload.late_module {
@@ -147,10 +189,18 @@ impl Parts for Stages {
         if let Some(late) = &late {
             records.push(self.record(arm, &late_variant(&arm.variant), late).map_err(failed)?);
         }
-        Ok(Built { value: Modules { first, late }, cached, records })
+        Ok(Built { value: Reproducer::LevelZero(Modules { first, late }), cached, records })
     }
 
-    fn launch(&self, arm: &Arm, built: &Modules, file: Option<&Path>) -> Result<Launch, String> {
+    fn launch(&self, arm: &Arm, built: &Reproducer, file: Option<&Path>) -> Result<Launch, String> {
+        let built = match built {
+            Reproducer::Sycl(built) => return self.sycl(arm)?.launch(arm, built, file),
+            Reproducer::Command(built) => {
+                let modules = built.as_ref().map_or_else(Vec::new, BuiltVariant::paths);
+                return super::command::launch(arm, self.tree(arm)?, &self.tool, &modules, file);
+            }
+            Reproducer::LevelZero(modules) => modules,
+        };
         let tree = self.tree(arm)?;
         let device = self.device(arm)?;
         let late_path = built.late.as_ref().and_then(|late| late.modules.first()).map(|module| &module.path);
@@ -182,9 +232,15 @@ impl Parts for Stages {
         Ok(Launch { argv, env })
     }
 
-    fn predicted_per_dispatch(&self, arm: &Arm, built: &Modules) -> Option<bool> {
+    fn predicted_per_dispatch(&self, arm: &Arm, built: &Reproducer) -> Option<bool> {
         let device = self.devices.get(&arm.device)?;
-        built.first.predicted_per_dispatch(device.profile()?.hw_threads(), device.global_memory()?)
+        let (threads, memory) = (device.profile()?.hw_threads(), device.global_memory()?);
+        match built {
+            Reproducer::LevelZero(modules) => modules.first.predicted_per_dispatch(threads, memory),
+            Reproducer::Sycl(built) => built.predicted_per_dispatch(threads, memory),
+            // What a command loads is its own affair.
+            Reproducer::Command(_) => None,
+        }
     }
 
     fn driver(&self, arm: &Arm) -> Option<(ExpectedDriver, String)> {
@@ -211,5 +267,32 @@ fn late_variant(variant: &Variant) -> Variant {
         name: format!("{}-late", variant.name),
         batch_size: variant.batch_size + LATE_BATCH_STEP,
         ..variant.clone()
+    }
+}
+
+/// How a SYCL variant was built: each command, and the images that the driver will load.
+fn sycl_record(arm: &Arm, built: &SyclBuilt) -> BuildRecord {
+    let command = built.commands.last().cloned().unwrap_or_default();
+    let images = built.images.iter().flatten().enumerate().map(|(index, image)| ModuleRecord {
+        name: format!("image{index}"),
+        sha256: image.sha256.clone(),
+        bytes: image.bytes,
+        kernels: Some(image.kernels.len()),
+        command: command.clone(),
+        parts: Vec::new(),
+    });
+    BuildRecord {
+        version: RESULTS_VERSION,
+        variant: arm.variant.name.clone(),
+        target: arm.device.clone(),
+        driver: arm.driver.clone(),
+        cached: built.cached,
+        compiler_seconds: built.seconds,
+        modules: images.collect(),
+        notes: vec![
+            format!("front end: {}", built.front_end),
+            format!("device code: {} bytes", built.image_bytes),
+            format!("program: {}", built.commands.first().cloned().unwrap_or_default()),
+        ],
     }
 }

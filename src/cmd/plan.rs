@@ -25,6 +25,7 @@ pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
             let aliases = ["default", "debian", "system"].map(str::to_owned);
             builds.into_keys().chain(aliases).collect()
         }),
+        runtimes: Some(super::sycl::available(None)),
         profiles: Some(xe_sim::profile::all().iter().map(|profile| profile.name.to_owned()).collect()),
         ..HostFacts::probe()
     }

@@ -191,6 +191,7 @@ impl Prober {
             parts: Stages {
                 drivers,
                 devices,
+                sycl: super::sycl::compilers(arms, None),
                 cache: data.join("builds"),
                 tool: tool.clone(),
                 observers: Observers::default(),
@@ -256,7 +257,7 @@ impl Prober {
 
     /// Builds what `arm` needs and returns the private bytes that one hardware thread needs of one of its kernels, and
     /// whether the module is predicted to be on the per-dispatch path.
-    pub fn build(&self, arm: &Arm) -> Result<Arc<super::parts::Modules>, String> {
+    pub fn build(&self, arm: &Arm) -> Result<Arc<super::parts::Reproducer>, String> {
         self.lab.build(arm).map(|built| built.value).map_err(|failure| failure.what)
     }
 

@@ -69,6 +69,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let stages = Stages {
         drivers,
         devices,
+        sycl: super::sycl::compilers(&manifest.arms, args.compiler.as_deref()),
         cache: data.join("builds"),
         tool: tool.clone(),
         observers: Observers::default(),
@@ -95,7 +96,11 @@ fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device
         // With a rule, as many as it allows are planned, and most are not needed.
         selection.repeats = u32::try_from(rule.max_runs).ok();
     }
-    plan::plan(matrix, &selection, &facts(device, Some(store)))
+    let mut facts = facts(device, Some(store));
+    if args.compiler.is_some() {
+        facts.runtimes = Some(super::sycl::available(args.compiler.as_deref()));
+    }
+    plan::plan(matrix, &selection, &facts)
 }
 
 /// The devices that the arms name, each found.

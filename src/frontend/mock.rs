@@ -280,6 +280,8 @@ fn result(args: &MockReproArgs, phases: Vec<PhaseMark>) -> (ReproResult, i32) {
         },
         guard_disturbed: None,
         page_cache: None,
+        one_check: false,
+        steps: Vec::new(),
         error,
     };
     (result, code)

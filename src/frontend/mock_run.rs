@@ -215,6 +215,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
         id: id.to_owned(),
         variant: Variant {
             name: "mock".into(),
+            command: None,
             front_end: FrontEnd::LevelZero,
             kernels: 1,
             plain_kernels: 0,
@@ -253,6 +254,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
         },
         keys: KeySet::default(),
         driver: "default".into(),
+        runtime: None,
         faults: Vec::new(),
         device: "none".into(),
         observers: Vec::new(),

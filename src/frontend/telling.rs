@@ -59,6 +59,8 @@ impl Telling {
             copies: Copies::default(),
             guard_disturbed: None,
             page_cache: None,
+            one_check: false,
+            steps: Vec::new(),
             error: None,
         };
         Ok(Telling(Arc::new(Mutex::new(State { result, to, phase: Phase::SetUp }))))

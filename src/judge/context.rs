@@ -80,9 +80,14 @@ impl Context<'_> {
 
     /// Copies that the arm asks for, in one round or both; 0 = the trigger is left out on purpose.
     pub fn copies_wanted(&self) -> u64 {
-        use crate::model::arm::SourceKind;
+        use crate::model::arm::{FrontEnd, SourceKind};
         let w = &self.arm.workload;
-        if w.no_copy || w.skip_upload || self.arm.source.kind == SourceKind::None {
+        // A command does what it does; the copies of the reproducers are not its.
+        if self.arm.variant.front_end == FrontEnd::Command
+            || w.no_copy
+            || w.skip_upload
+            || self.arm.source.kind == SourceKind::None
+        {
             return 0;
         }
         u64::from(w.copies) * u64::from(w.repeat.max(1))

@@ -17,6 +17,7 @@ pub fn arm() -> Arm {
         id: "over/file-r".into(),
         variant: Variant {
             name: "over".into(),
+            command: None,
             front_end: FrontEnd::LevelZero,
             kernels: 174,
             plain_kernels: 0,
@@ -55,6 +56,7 @@ pub fn arm() -> Arm {
         },
         keys: KeySet::default(),
         driver: "default".into(),
+        runtime: None,
         faults: Vec::new(),
         device: "sim:a770".into(),
         observers: vec![Observer::NeoLog, Observer::Sim, Observer::Maps],
@@ -109,6 +111,8 @@ pub fn result() -> ReproResult {
         copies: Copies { requested: 12, done: 12, bytes: 12 * (11 << 20), seconds: 0.1, allocations: 1 },
         guard_disturbed: None,
         page_cache: None,
+        one_check: false,
+        steps: Vec::new(),
         error: None,
     }
 }

@@ -254,7 +254,7 @@ fn of_error(error: &ReproError) -> Story {
 }
 
 /// Calls whose failure means that there is no driver or device, rather than that the driver failed at work.
-const INIT_CALLS: [&str; 4] = ["zeInit", "zeDriverGet", "zeDeviceGet", "zeContextCreate"];
+const INIT_CALLS: [&str; 5] = ["zeInit", "zeDriverGet", "zeDeviceGet", "zeContextCreate", "sycl::queue"];
 
 pub fn describe_error(error: &ReproError) -> String {
     if error.code == 0 {
@@ -271,7 +271,10 @@ fn data(account: &Account, executes: bool) -> (DataSays, String) {
         |want: fn(Phase) -> bool| result.checks.iter().filter(move |c| want(c.phase)).collect::<Vec<_>>();
     let before = of(|p| p <= Phase::Before);
     let after = of(|p| p > Phase::Before);
-    if before.is_empty() || after.is_empty() || result.checks.iter().any(|c| c.total == 0) {
+    if before.is_empty() && !result.one_check
+        || after.is_empty()
+        || result.checks.iter().any(|c| c.total == 0)
+    {
         return (DataSays::Incomplete, format!("{} checks before and {} after", before.len(), after.len()));
     }
     if !executes {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Matrix, Point, Product, Settings, Usual};
-use crate::model::arm::{Arm, Expectation};
+use crate::model::arm::{Arm, Expectation, FrontEnd};
 
 /// Arms of one matrix.
 pub const MOST_CELLS: usize = 20_000;
@@ -23,7 +23,7 @@ pub struct Candidate {
 /// Combinations plus included arms; saturates.
 pub fn cell_count(product: &Product) -> usize {
     let axes = &product.axes;
-    [&axes.variants, &axes.sources, &axes.keys, &axes.workloads, &axes.drivers, &axes.devices]
+    [&axes.variants, &axes.sources, &axes.keys, &axes.workloads, &axes.drivers, &axes.runtimes, &axes.devices]
         .iter()
         .fold(1_usize, |cells, axis| cells.saturating_mul(axis.len()))
         .saturating_add(product.include.len())
@@ -38,15 +38,18 @@ pub fn points(product: &Product) -> Vec<Point> {
             for keys in &axes.keys {
                 for workload in &axes.workloads {
                     for driver in &axes.drivers {
-                        for device in &axes.devices {
-                            points.push(Point {
-                                variant: variant.clone(),
-                                source: source.clone(),
-                                keys: keys.clone(),
-                                workload: workload.clone(),
-                                driver: driver.clone(),
-                                device: device.clone(),
-                            });
+                        for runtime in &axes.runtimes {
+                            for device in &axes.devices {
+                                points.push(Point {
+                                    variant: variant.clone(),
+                                    source: source.clone(),
+                                    keys: keys.clone(),
+                                    workload: workload.clone(),
+                                    driver: driver.clone(),
+                                    runtime: runtime.clone(),
+                                    device: device.clone(),
+                                });
+                            }
                         }
                     }
                 }
@@ -67,7 +70,8 @@ pub fn expand(matrix: &Matrix) -> Vec<Candidate> {
                 .exclude
                 .iter()
                 .find(|exclude| excludable && exclude.pattern.matches(&point))
-                .map(|exclude| exclude.reason.clone());
+                .map(|exclude| exclude.reason.clone())
+                .or_else(|| no_runtime(matrix, &point));
             let (mut settings, mut expect) = (product.settings.clone(), product.expect.clone());
             let (mut note, mut positive_control) = (product.note.clone(), false);
             for case in product.cases.iter().filter(|case| case.pattern.matches(&point)) {
@@ -110,6 +114,7 @@ fn id(prefix: Option<&str>, point: &Point, usual: &Usual) -> String {
         (&point.keys, &usual.keys),
         (&point.workload, &usual.workload),
         (&point.driver, &usual.driver),
+        (&point.runtime, &usual.runtime),
         (&point.device, &usual.device),
     ] {
         if value != usual {
@@ -118,6 +123,16 @@ fn id(prefix: Option<&str>, point: &Point, usual: &Usual) -> String {
     }
     // `sim:a770`: a colon is no character of an id.
     parts.join("/").replace(':', "-")
+}
+
+fn is_sycl(matrix: &Matrix, point: &Point) -> bool {
+    matrix.variants.get(&point.variant).is_some_and(|variant| variant.front_end == FrontEnd::Sycl)
+}
+
+/// A variant of another front end would be run once more under each runtime's name, with no difference at all.
+fn no_runtime(matrix: &Matrix, point: &Point) -> Option<String> {
+    let needless = point.runtime != matrix.usual.runtime && !is_sycl(matrix, point);
+    needless.then(|| format!("runtime {} is of the sycl front end only", point.runtime))
 }
 
 /// What is said of a cell besides its axes.
@@ -137,6 +152,7 @@ fn arm(matrix: &Matrix, id: String, point: &Point, about: About) -> Option<Arm> 
         workload: matrix.workloads.get(&point.workload)?.clone(),
         keys: matrix.keys.get(&point.keys)?.clone(),
         driver: point.driver.clone(),
+        runtime: is_sycl(matrix, point).then(|| point.runtime.clone()),
         faults: Vec::new(),
         device: point.device.clone(),
         observers: about.settings.observers,

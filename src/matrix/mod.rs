@@ -48,6 +48,8 @@ pub struct Usual {
     pub keys: String,
     pub workload: String,
     pub driver: String,
+    /// SYCL runtime.
+    pub runtime: String,
     pub device: String,
 }
 
@@ -68,6 +70,8 @@ pub struct Point {
     pub keys: String,
     pub workload: String,
     pub driver: String,
+    /// SYCL runtime.
+    pub runtime: String,
     pub device: String,
 }
 
@@ -79,6 +83,7 @@ pub struct Pattern {
     pub keys: Vec<String>,
     pub workload: Vec<String>,
     pub driver: Vec<String>,
+    pub runtime: Vec<String>,
     pub device: Vec<String>,
 }
 
@@ -90,6 +95,7 @@ impl Pattern {
             && has(&self.keys, &point.keys)
             && has(&self.workload, &point.workload)
             && has(&self.driver, &point.driver)
+            && has(&self.runtime, &point.runtime)
             && has(&self.device, &point.device)
     }
 }
@@ -118,6 +124,7 @@ pub struct Axes {
     pub keys: Vec<String>,
     pub workloads: Vec<String>,
     pub drivers: Vec<String>,
+    pub runtimes: Vec<String>,
     pub devices: Vec<String>,
 }
 

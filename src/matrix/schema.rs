@@ -24,7 +24,7 @@ pub fn json_schema() -> serde_json::Value {
 /// The sections of a matrix file that are tables of named tables.
 pub const NAMED_SECTIONS: [&str; 4] = ["variants", "sources", "keys", "workloads"];
 
-/// A matrix of repro-matrix: variants × sources × debug keys × workloads × drivers × devices.
+/// A matrix of repro-matrix: variants × sources × debug keys × workloads × drivers × SYCL runtimes × devices.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the whole file; the loader reads it section by section")]
@@ -74,6 +74,8 @@ pub struct DefaultsTable {
     pub workload: Option<At<String>>,
     /// A driver build of the store; `default` if absent.
     pub driver: Option<At<String>>,
+    /// The SYCL runtime of sycl variants: a version (`2026.2.0`), `icpx`, or `default`.
+    pub runtime: Option<At<String>>,
     /// `auto`, `sim:PROFILE` or `pci:DDDD:BB:DD.F`; `auto` if absent.
     pub device: Option<At<String>>,
     /// `neo-log`, `sim` and `maps` if absent.
@@ -90,8 +92,8 @@ pub struct DefaultsTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariantTable {
-    /// BLOAT_N: private-memory kernels in the module.
-    pub kernels: At<u32>,
+    /// BLOAT_N: private-memory kernels in the module. A command may have modules built for it, or none.
+    pub kernels: Option<At<u32>>,
     /// Ordinary kernels (private size 0) beside the control kernel; 0 if absent.
     pub plain_kernels: Option<At<u32>>,
     /// BATCH_SIZE: entries of the by-value argument block of 21·B+80 bytes; 64 if absent. A multiple of 8.
@@ -111,6 +113,11 @@ pub struct VariantTable {
     pub front_end: Option<FrontEnd>,
     /// Further compiler options; none if absent.
     pub options: Option<Vec<At<String>>>,
+    /// With `front_end = "command"`: the words of the command. `{tool}` is this program, `{file}` the source's file,
+    /// `{module}` the first module built for `kernels`, `{modules}` all of them (a word of its own).
+    pub command: Option<At<Vec<String>>>,
+    /// With `front_end = "command"`: what its output means.
+    pub extract: Option<At<crate::model::extract::Rules>>,
 }
 
 /// Where the copied bytes come from.
@@ -173,6 +180,8 @@ pub struct ProductTable {
     pub keys: Option<OneOrMany>,
     pub workloads: Option<OneOrMany>,
     pub drivers: Option<OneOrMany>,
+    /// SYCL runtimes, for variants of the sycl front end; `default` (the newest fetched, or icpx) if absent.
+    pub runtimes: Option<OneOrMany>,
     pub devices: Option<OneOrMany>,
     /// Arms outside the combinations.
     #[serde(default)]
@@ -203,6 +212,7 @@ pub struct IncludeTable {
     pub keys: Option<At<String>>,
     pub workload: Option<At<String>>,
     pub driver: Option<At<String>>,
+    pub runtime: Option<At<String>>,
     pub device: Option<At<String>>,
 }
 
@@ -216,6 +226,7 @@ pub struct ExcludeTable {
     pub keys: Option<OneOrMany>,
     pub workload: Option<OneOrMany>,
     pub driver: Option<OneOrMany>,
+    pub runtime: Option<OneOrMany>,
     pub device: Option<OneOrMany>,
 }
 
@@ -228,6 +239,7 @@ pub struct CaseTable {
     pub keys: Option<OneOrMany>,
     pub workload: Option<OneOrMany>,
     pub driver: Option<OneOrMany>,
+    pub runtime: Option<OneOrMany>,
     pub device: Option<OneOrMany>,
     pub expect: Option<At<Expect>>,
     pub note: Option<String>,
@@ -247,6 +259,7 @@ pub struct ArmTable {
     pub keys: Option<At<String>>,
     pub workload: Option<At<String>>,
     pub driver: Option<At<String>>,
+    pub runtime: Option<At<String>>,
     pub device: Option<At<String>>,
     pub expect: Option<At<Expect>>,
     pub comparison: Option<At<String>>,

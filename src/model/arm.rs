@@ -16,6 +16,9 @@ pub struct Arm {
     pub keys: KeySet,
     /// Name of a driver build in the store, or `default`.
     pub driver: String,
+    /// SYCL runtime of a sycl variant: `default`, a version or `icpx`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// Fault rules of the simulated device for every run of the arm (`vm_bind:ENOMEM@17`), besides the command line's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
@@ -48,6 +51,8 @@ pub struct Arm {
 pub enum FrontEnd {
     LevelZero,
     Sycl,
+    /// Any command; rules say what its output means.
+    Command,
 }
 
 /// How device code is split into modules (`-fsycl-device-code-split`).
@@ -119,6 +124,17 @@ pub struct Variant {
     pub format: ModuleFormat,
     /// Further OpenCL C / IGC options.
     pub options: Vec<String>,
+    /// Of the front end `command` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandSpec>,
+}
+
+/// A command as a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// Words with the placeholders `{tool}`, `{file}`, `{module}` and `{modules}`.
+    pub argv: Vec<String>,
+    pub extract: super::extract::Rules,
 }
 
 #[derive(

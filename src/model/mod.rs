@@ -5,6 +5,7 @@
 
 pub mod arm;
 pub mod build;
+pub mod extract;
 pub mod facts;
 pub mod outcome;
 pub mod repro;

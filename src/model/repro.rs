@@ -79,6 +79,12 @@ pub struct ReproResult {
     pub guard_disturbed: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<PageCacheState>,
+    /// The workload has no check before the trigger: its only one is at its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_check: bool,
+    /// Steps of a session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<super::extract::Step>,
     /// The call that ended the run early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ReproError>,

@@ -26,6 +26,8 @@ pub struct HostFacts {
     pub missing_front_ends: BTreeMap<FrontEnd, String>,
     /// Names in the driver store; `default` is always accepted.
     pub drivers: Option<BTreeSet<String>>,
+    /// SYCL runtimes that can be used here: versions, `icpx`, and `default` where there is one of them.
+    pub runtimes: Option<BTreeSet<String>>,
     /// Names of the simulated device's profiles.
     pub profiles: Option<BTreeSet<String>>,
 }
@@ -82,6 +84,16 @@ impl HostFacts {
                 "no driver build \"{}\" in the store (see `repro-matrix drivers list`)",
                 arm.driver
             ));
+        }
+        if let (Some(runtimes), Some(runtime)) = (&self.runtimes, &arm.runtime)
+            && !runtimes.contains(runtime)
+        {
+            let fetch = match runtime.as_str() {
+                "icpx" => "icpx is neither under ONEAPI_ROOT nor in PATH".to_owned(),
+                "default" => "get one with `repro-matrix toolchains fetch sycl`".to_owned(),
+                version => format!("get it with `repro-matrix toolchains fetch sycl={version}`"),
+            };
+            return Err(format!("SYCL runtime {runtime} is not here: {fetch}"));
         }
         if let (Some(profiles), Some(profile)) = (&self.profiles, arm.device.strip_prefix("sim:"))
             && !profiles.contains(profile)

@@ -21,11 +21,17 @@ pub fn point(arm: &Arm) -> Point {
     p.insert("compilation", text(&v.compile));
     p.insert("module format", text(&v.format));
     p.insert("compiler options", v.options.join(" "));
+    if let Some(command) = &v.command {
+        p.insert("command", command.argv.join(" "));
+    }
     source(arm, &mut p);
     workload(arm, &mut p);
     let keys: Vec<String> = arm.keys.keys.iter().map(|(k, v)| format!("{k}={v}")).collect();
     p.insert("debug keys", if keys.is_empty() { "none".into() } else { keys.join(" ") });
     p.insert("driver", arm.driver.clone());
+    if let Some(runtime) = &arm.runtime {
+        p.insert("SYCL runtime", runtime.clone());
+    }
     p.insert("device", arm.device.clone());
     p
 }

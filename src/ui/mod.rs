@@ -1,6 +1,7 @@
 //! What the terminal shows. Reads values and events; decides nothing.
 
 pub mod diagnostics;
+pub mod inspect;
 pub mod progress;
 pub mod summary;
 

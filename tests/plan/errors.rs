@@ -54,7 +54,7 @@ const SPOILED: &[(&str, &str, usize, usize, &str, &str)] = &[
     ("kernels = 4", "kernels = 4\nbatch_size = 20", 4, 14, "batch_size is a multiple of 8", "16 or 24"),
     ("kernels = 4", "kernels = 4\nbatch_size = 96", 4, 14, "batch_size is 8 to 88", ""),
     ("kernels = 4", "kernels = 4\nsimd = 64", 4, 8, "simd is 16 or 32", ""),
-    ("kernels = 4", "batch_size = 64", 2, 1, "[variants.over] needs `kernels`", ""),
+    ("kernels = 4", "batch_size = 64", 2, 11, "[variants.over] needs `kernels`", ""),
     (
         "kind = \"file\"",
         "kind = \"fiel\"",

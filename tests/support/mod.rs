@@ -45,6 +45,7 @@ impl Compiler for Tree {
 pub fn variant(kernels: u32, batch_size: u32) -> Variant {
     Variant {
         name: format!("test-{kernels}-{batch_size}"),
+        command: None,
         front_end: FrontEnd::LevelZero,
         kernels,
         plain_kernels: 0,

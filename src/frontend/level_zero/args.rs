@@ -218,7 +218,7 @@ pub fn for_arm(
 }
 
 /// Bytes, with an optional binary unit: `4096`, `11MiB`, `4GiB`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "B" => 1,

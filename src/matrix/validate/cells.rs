@@ -8,7 +8,9 @@ use super::super::problem::Problems;
 use super::super::schema::SourceTable;
 use super::super::units::{At, Size};
 use super::super::{Matrix, Problem};
-use crate::model::arm::{Arm, ExpectedVerdict, SourceKind};
+use crate::model::arm::{
+    Arm, CommandListKind, CopyEngine, ExpectedVerdict, FrontEnd, ModuleFormat, SourceKind, Variant, Workload,
+};
 
 pub fn check(matrix: &Matrix, sources: &Named<SourceTable>, problems: &mut Problems<'_>) {
     for product in &matrix.products {
@@ -48,8 +50,21 @@ pub fn check(matrix: &Matrix, sources: &Named<SourceTable>, problems: &mut Probl
         } else {
             first.insert(&arm.id, candidate.origin.start);
         }
-        if candidate.excluded.is_none() && pairs.insert((&arm.source.name, &arm.workload.name)) {
+        // A command makes of its source what it likes.
+        if candidate.excluded.is_none()
+            && arm.variant.front_end != FrontEnd::Command
+            && pairs.insert((&arm.source.name, &arm.workload.name))
+        {
             source_fits(arm, candidate.origin.clone(), sources, problems);
+        }
+        if candidate.excluded.is_none()
+            && arm.variant.front_end == FrontEnd::Sycl
+            && let Some(what) = sycl_lacks(&arm.variant, &arm.workload)
+        {
+            problems.push(
+                Problem::new(candidate.origin.clone(), format!("\"{}\" is of the sycl front end, which has no {what}", arm.id))
+                    .help("the SYCL runtime chooses command lists and engines itself; leave it out or use the level-zero front end"),
+            );
         }
         if arm.positive_control
             && let Some(expect) = &arm.expect
@@ -65,6 +80,19 @@ pub fn check(matrix: &Matrix, sources: &Named<SourceTable>, problems: &mut Probl
         }
     }
     patterns_match(matrix, problems);
+}
+
+/// What an arm asks for that this front end cannot do; the runtime chooses command lists and engines itself.
+fn sycl_lacks(variant: &Variant, workload: &Workload) -> Option<&'static str> {
+    let missing = [
+        (workload.late_module, "late_module"),
+        (workload.command_list == CommandListKind::Regular, "command_list = \"regular\""),
+        (workload.copy_engine == CopyEngine::Copy, "copy_engine = \"copy\""),
+        (variant.plain_kernels > 0, "plain_kernels"),
+        (variant.padding > 0, "padding"),
+        (variant.format == ModuleFormat::Spirv, "format = \"spirv\""),
+    ];
+    missing.iter().find(|(asked, _)| *asked).map(|(_, what)| *what)
 }
 
 fn source_fits(

@@ -47,7 +47,14 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
     let mut defined = BTreeMap::new();
     for (name, (at, table)) in tables {
         good_name(name, at.clone(), "the name of a variant", problems);
-        let kernels = number(Some(&table.kernels), 0, 1..=MOST_KERNELS, "kernels", problems);
+        let front_end = table.front_end.unwrap_or(FrontEnd::LevelZero);
+        if table.kernels.is_none() && front_end != FrontEnd::Command {
+            problems.push(
+                Problem::new(at.clone(), format!("[variants.{}] needs `kernels`", shorten(name)))
+                    .help("kernels = N: private-memory kernels in the module"),
+            );
+        }
+        let kernels = number(table.kernels.as_ref(), 0, 1..=MOST_KERNELS, "kernels", problems);
         let batch_size = number(table.batch_size.as_ref(), 64, 8..=LARGEST_BATCH, "batch_size", problems);
         if let Some(batch) = &table.batch_size
             && !batch_size.is_multiple_of(8)
@@ -74,7 +81,8 @@ pub fn variants(tables: &Named<VariantTable>, problems: &mut Problems<'_>) -> BT
         }
         let variant = Variant {
             name: name.clone(),
-            front_end: table.front_end.unwrap_or(FrontEnd::LevelZero),
+            front_end,
+            command: super::command::command(name, at, table, front_end, problems),
             kernels,
             plain_kernels: number(
                 table.plain_kernels.as_ref(),

@@ -12,6 +12,7 @@ use super::{Matrix, Problem, Settings};
 use crate::model::arm::Observer;
 
 mod cells;
+mod command;
 mod define;
 mod refer;
 

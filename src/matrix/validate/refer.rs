@@ -76,6 +76,7 @@ struct Written<'w> {
     keys: Option<&'w At<String>>,
     workload: Option<&'w At<String>>,
     driver: Option<&'w At<String>>,
+    runtime: Option<&'w At<String>>,
     device: Option<&'w At<String>>,
 }
 
@@ -88,6 +89,7 @@ macro_rules! written {
             keys: $table.keys.as_ref(),
             workload: $table.workload.as_ref(),
             driver: $table.driver.as_ref(),
+            runtime: $table.runtime.as_ref(),
             device: $table.device.as_ref(),
         }
     };
@@ -101,6 +103,7 @@ macro_rules! pattern {
             keys: within($table.keys.as_ref(), &$axes.keys, "keys", $problems),
             workload: within($table.workload.as_ref(), &$axes.workloads, "workloads", $problems),
             driver: within($table.driver.as_ref(), &$axes.drivers, "drivers", $problems),
+            runtime: within($table.runtime.as_ref(), &$axes.runtimes, "runtimes", $problems),
             device: within($table.device.as_ref(), &$axes.devices, "devices", $problems),
         }
     };
@@ -129,6 +132,7 @@ impl Names {
             keys: or(written.keys, DEFAULT),
             workload: or(written.workload, DEFAULT),
             driver: or(written.driver, DEFAULT),
+            runtime: or(written.runtime, DEFAULT),
             device: or(written.device, "auto"),
         }
     }
@@ -147,6 +151,9 @@ impl Names {
         }
         if let Some(driver) = written.driver {
             good_name(driver.get(), driver.span(), "the name of a driver build", problems);
+        }
+        if let Some(runtime) = written.runtime {
+            good_name(runtime.get(), runtime.span(), "the name of a SYCL runtime", problems);
         }
         if let Some(device) = written.device {
             check_device(device, problems);
@@ -182,6 +189,7 @@ impl Names {
             keys: or(written.keys, &usual.keys),
             workload: or(written.workload, &usual.workload),
             driver: or(written.driver, &usual.driver),
+            runtime: or(written.runtime, &usual.runtime),
             device: or(written.device, &usual.device),
         })
     }
@@ -259,6 +267,9 @@ impl Names {
                     match (section, word) {
                         (Some(section), _) => section.check(name, problems),
                         (None, "devices") => check_device(name, problems),
+                        (None, "runtimes") => {
+                            good_name(name.get(), name.span(), "the name of a SYCL runtime", problems);
+                        }
                         (None, _) => {
                             good_name(name.get(), name.span(), "the name of a driver build", problems);
                         }
@@ -282,6 +293,7 @@ impl Names {
                 "workloads",
             ),
             drivers: axis(&table.drivers, None, vec![usual.driver.clone()], "drivers"),
+            runtimes: axis(&table.runtimes, None, vec![usual.runtime.clone()], "runtimes"),
             devices: axis(&table.devices, None, vec![usual.device.clone()], "devices"),
         };
         let include: Vec<Point> = table
@@ -300,6 +312,7 @@ impl Names {
                 (&mut all.keys, &point.keys),
                 (&mut all.workloads, &point.workload),
                 (&mut all.drivers, &point.driver),
+                (&mut all.runtimes, &point.runtime),
                 (&mut all.devices, &point.device),
             ] {
                 if !values.contains(value) {

@@ -1,0 +1,129 @@
+//! `repro-matrix asm`, `startup` and `compare-output` on the real driver, compiler and simulated card.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
+use serde_json::Value;
+use support::{Tree, variant};
+
+const TOOL: &str = env!("CARGO_BIN_EXE_repro-matrix");
+
+fn tool(args: &[&str], directory: &Path) -> Output {
+    Command::new(TOOL).args(args).current_dir(directory).output().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn module(dir: &Path, change: impl FnOnce(&mut repro_matrix::model::arm::Variant)) -> std::path::PathBuf {
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+    let tree = Tree::open();
+    let slots = Slots::new(1);
+    let builder = Builder {
+        compiler: &tree,
+        cache: Cache::new(dir.join("cache")),
+        slots: &slots,
+        timeout: Duration::from_secs(120),
+        stop: &GO_ON,
+    };
+    let mut variant = variant(1, 8);
+    change(&mut variant);
+    let built = builder.build(&variant, &Target::named("dg2-g10")).unwrap_or_else(|e| panic!("{e}"));
+    built.modules[0].path.clone()
+}
+
+#[test]
+fn isa_comes_by_the_way_that_fits_the_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let native = module(dir.path(), |_| {});
+    let spirv = module(dir.path(), |v| v.format = repro_matrix::model::arm::ModuleFormat::Spirv);
+    let (native, spirv) = (native.to_str().unwrap(), spirv.to_str().unwrap());
+
+    // From the file: no run at all.
+    let output = tool(&["asm", native, "--kernel", "priv0", "-o", "file", "--print"], dir.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("from the file") && text.contains("send") && !text.contains("nopriv"), "{text}");
+    assert!(dir.path().join("file/priv0.asm").is_file());
+    let output = tool(&["asm", native, "--kernel", "conv2d", "-o", "file"], dir.path());
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("nopriv"), "it says what is there: {}", stderr(&output));
+    let output = tool(&["asm", spirv, "-o", "file"], dir.path());
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("JIT"), "{}", stderr(&output));
+
+    // From a run: ahead-of-time code by the driver's zebin, the driver's own by IGC's listing.
+    for (module, out, route) in [(native, "aot", "ahead of time"), (spirv, "jit", "compiled in the run")] {
+        let args = ["asm", "--device", "sim:a770", "--kernel", "priv0", "--print", "-o", out, "--"];
+        let command = [TOOL, "level-zero", "--module", module, "--block-entries", "8", "--skip-upload"];
+        let output = tool(&[&args[..], &command[..]].concat(), dir.path());
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+        assert!(text.contains(route) && text.contains("send"), "{text}");
+        assert!(!text.contains("nopriv\n"), "only what was asked for: {text}");
+    }
+    let left = std::fs::read_dir(dir.path()).unwrap().flatten();
+    assert!(
+        left.into_iter().all(|e| !e.file_name().to_string_lossy().starts_with("dumped_")),
+        "dumps are moved"
+    );
+}
+
+#[test]
+fn starts_are_interleaved_and_a_failed_one_has_no_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (
+        format!("a=sh -c 'echo a >> {0}'", dir.path().join("order").display()),
+        format!("b=sh -c 'echo b >> {0}'", dir.path().join("order").display()),
+    );
+    let args = [
+        "startup", "--device", "sim:a770", "--runs", "3", "--cache", "cold", "--json", "--build", &a,
+        "--build", &b,
+    ];
+    let output = tool(&args, dir.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let order = std::fs::read_to_string(dir.path().join("order")).unwrap();
+    assert_eq!(order.lines().collect::<String>(), "abbaab");
+    let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = value["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["seconds"].as_array().is_some_and(|s| s.len() == 3)));
+    assert_eq!(rows[0]["ratio"]["median"], 1.0);
+    assert_eq!(value["simulated"], true);
+    let output =
+        tool(&["startup", "--device", "sim:a770", "--build", "a=true", "--build", "b=false"], dir.path());
+    assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
+    assert_eq!(tool(&["startup", "--build", "a=true"], dir.path()).status.code(), Some(2));
+}
+
+#[test]
+fn outputs_are_compared_bit_by_bit_on_every_device() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.json"), r#"{"psnr": [31.25, 0.1], "fps": 10}"#).unwrap();
+    std::fs::write(dir.path().join("b.json"), r#"{"psnr": [31.25, 0.1], "fps": 99}"#).unwrap();
+    let code = |args: &[&str]| tool(&[&["compare-output"], args].concat(), dir.path()).status.code();
+    assert_eq!(code(&["a.json", "b.json", "--ignore", "fps"]), Some(0));
+    assert_eq!(code(&["a.json", "b.json"]), Some(10));
+    std::fs::write(dir.path().join("empty.json"), "{}").unwrap();
+    assert_eq!(code(&["empty.json", "empty.json"]), Some(12), "nothing compared is not equality");
+    assert_eq!(code(&["a.json"]), Some(2));
+
+    let builds = ["--build", "a=sh -c 'echo [1.5,2] > {out}'", "--build", "b=sh -c 'echo [1.5,3] > {out}'"];
+    let devices = ["--device", "sim:a770", "--device", "sim:b580", "--kind", "json", "--json"];
+    let output = tool(&[&["compare-output"], &builds[..], &devices[..]].concat(), dir.path());
+    assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
+    let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let outputs = value["outputs"].as_array().unwrap();
+    assert_eq!(outputs.len(), 2);
+    assert!(outputs.iter().all(|o| o["values"] == 2 && o["different"] == 1), "{outputs:?}");
+}

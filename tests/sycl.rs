@@ -1,0 +1,248 @@
+//! The SYCL front end on real parts: a SYCL runtime fetched by pip, the host's C++ compiler, the real driver, the
+//! simulated card. icpx is absent in CI: its command lines are tested through a stand-in that records them.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use repro_matrix::build::cache::Cache;
+use repro_matrix::build::sycl::{OnDevice, SyclBuilder, SyclCompiler};
+use repro_matrix::model::arm::{FrontEnd, Split, Variant};
+use repro_matrix::toolchain::{Request, ToolchainStore};
+use serde_json::Value;
+use support::variant;
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+fn tool(args: &[&str], directory: &Path) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix")).args(args).current_dir(directory).output();
+    output.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The runtime of this user, fetched now if there is none; `false`, with the reason on stderr, where pip cannot.
+fn runtime() -> bool {
+    let store = ToolchainStore::open().unwrap_or_else(|e| panic!("{e}"));
+    if store.find("default").is_ok() {
+        return true;
+    }
+    match store.fetch(&Request::default(), &mut |line| eprintln!("{line}")) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("skipped: no SYCL runtime can be had: {error}");
+            false
+        }
+    }
+}
+
+/// Kernels few enough to compile in seconds; the debug key makes the driver count eight times the hardware threads,
+/// so that 24 of them need more than global memory.
+const MATRIX: &str = r#"
+name = "sycl"
+[defaults]
+source = "file-r"
+device = "sim:a770"
+workload = "few"
+timeout = "120s"
+[variants.one]
+front_end = "sycl"
+kernels = 24
+[variants.split]
+front_end = "sycl"
+kernels = 24
+split = "per_kernel"
+[variants.l0]
+kernels = 24
+[sources.file-r]
+kind = "file"
+prot = "r"
+[sources.anon-rw]
+kind = "anon"
+prot = "rw"
+[keys.threads]
+OverrideNumComputeUnitsForScratch = 32768
+[workloads.few]
+copies = 12
+[[product]]
+prefix = "threads"
+variants = ["one", "l0"]
+keys = "threads"
+expect = { verdict = "corrupt", per_dispatch = true, hazard = true }
+[[arm]]
+id = "split"
+variant = "split"
+keys = "threads"
+expect = { verdict = "clean", per_dispatch = false, hazard = false }
+[[arm]]
+id = "anon"
+variant = "one"
+source = "anon-rw"
+keys = "threads"
+expect = { verdict = "clean", per_dispatch = true, hazard = false }
+[[arm]]
+id = "plain"
+variant = "one"
+expect = { verdict = "clean", per_dispatch = false }
+"#;
+
+#[test]
+fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
+    if !runtime() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let matrix = dir.path().join("sycl.toml");
+    std::fs::write(&matrix, MATRIX).unwrap();
+    let output = tool(&["run", "sycl.toml", "--plain"], dir.path());
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let runs = std::fs::read_dir(dir.path().join("results/sycl")).unwrap().flatten().next().unwrap().path();
+    let lines = std::fs::read_to_string(runs.join("runs.jsonl")).unwrap();
+    let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of =
+        |arm: &str| records.iter().find(|record| record["arm"] == arm).unwrap_or_else(|| panic!("{arm}"));
+    let (sycl, l0) = (of("threads/one/file-r/threads"), of("threads/l0/file-r/threads"));
+    let flags = |record: &Value| {
+        record["facts"]["neo"]["per_dispatch"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|l| l["flag"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(flags(sycl), flags(l0), "one module, one flag");
+    let sizes = |record: &Value| record["facts"]["neo"]["per_dispatch"][0]["module_private"].clone();
+    assert_eq!(sizes(sycl), sizes(l0), "the same private memory by both front ends");
+    assert_eq!(sycl["repro"]["kernel"]["private_mem_size"], 22_784);
+    // Named for what it is.
+    let front_end = sycl["repro"]["front_end"].as_str().unwrap();
+    assert!(
+        front_end.starts_with("DPC++ run-time compiler (intel-sycl-rt ") && !front_end.contains("icpx"),
+        "{front_end}"
+    );
+    // Which library ran is proved, not assumed.
+    let proved = sycl["evidence"].as_array().unwrap().iter().any(|e| {
+        e["instrument"] == "maps"
+            && e["says"].as_str().is_some_and(|s| s.contains("libze_intel_gpu") && s.contains("is loaded"))
+    });
+    assert!(proved, "{}", sycl["evidence"]);
+    // One module a kernel: only those that are launched are loaded, none on the per-dispatch path.
+    let split = flags(of("split"));
+    assert!(split.len() > 1 && split.iter().all(|flag| flag == false), "{split:?}");
+}
+
+/// A stand-in for icpx: writes down its arguments and makes a program that is the arguments.
+fn stand_in(dir: &Path, script: &str) -> PathBuf {
+    let path = dir.join("icpx");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+struct NoDevice;
+
+impl OnDevice for NoDevice {
+    fn command(&self, _: &Path, _: &[std::ffi::OsString]) -> Result<Command, String> {
+        Err("icpx needs no device".to_owned())
+    }
+    fn identity(&self) -> String {
+        String::new()
+    }
+}
+
+fn build(
+    icpx: &Path,
+    cache: &Path,
+    variant: &Variant,
+) -> Result<Vec<String>, repro_matrix::build::sycl::SyclError> {
+    let compiler = SyclCompiler::icpx(Some(icpx)).unwrap();
+    let builder = SyclBuilder {
+        compiler: &compiler,
+        cache: Cache::new(cache),
+        timeout: Duration::from_secs(20),
+        stop: &GO_ON,
+    };
+    builder.build(variant, &NoDevice).map(|built| {
+        assert_eq!(built.front_end, "icpx: Intel(R) oneAPI DPC++/C++ Compiler 2026.1.0 (2026.1.0.20260617)");
+        assert!(built.bundle.is_none() && built.images.is_none());
+        std::fs::read_to_string(built.program).unwrap().lines().map(str::to_owned).collect()
+    })
+}
+
+const VERSION: &str = "[ \"$1\" = --version ] && { echo 'Intel(R) oneAPI DPC++/C++ Compiler 2026.1.0 (2026.1.0.20260617)'; exit 0; }";
+
+#[test]
+fn icpx_gets_the_command_line_of_the_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!("{VERSION}\nfor last; do :; done\nprintf '%s\\n' \"$@\" > \"$last\"");
+    let icpx = stand_in(dir.path(), &script);
+    let variant = Variant {
+        front_end: FrontEnd::Sycl,
+        split: Split::PerKernel,
+        options: vec!["-fno-sycl-rdc".to_owned()],
+        ..variant(174, 64)
+    };
+    let args =
+        build(&icpx, &dir.path().join("cache"), &variant).unwrap_or_else(|e| panic!("{}", e.explain()));
+    assert_eq!(
+        args,
+        [
+            "-fsycl",
+            "-O2",
+            "-DBLOAT_N=174",
+            "-DBATCH_SIZE=64",
+            "-DSIMD=16",
+            "-fsycl-device-code-split=per_kernel",
+            "-fno-sycl-rdc",
+            "private.cpp",
+            "-o",
+            "output"
+        ]
+    );
+}
+
+#[test]
+fn failed_builds_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    for (script, said, advice) in [
+        (
+            "echo 'icpx: error: ocloc tool could not be found and is required for AOT compilation' >&2; exit 1",
+            "found no ocloc",
+            "intel-ocloc",
+        ),
+        (
+            "echo '*** longjmp causes uninitialized stack frame ***' >&2; kill -ABRT $$",
+            "IGC) aborted",
+            "one target",
+        ),
+        ("echo \"error: unknown argument: '-fbogus'\" >&2; exit 1", "does not know an option", "`options`"),
+        ("exit 7", "icpx ended with status 7", "by hand"),
+    ] {
+        let icpx = stand_in(dir.path(), &format!("{VERSION}\n{script}"));
+        let cache = tempfile::tempdir().unwrap();
+        let error = build(&icpx, cache.path(), &Variant { front_end: FrontEnd::Sycl, ..variant(1, 8) });
+        let text = error.unwrap_err().explain();
+        assert!(text.contains(said) && text.contains(advice) && text.contains("command: "), "{text}");
+    }
+}
+
+#[test]
+fn what_sycl_cannot_do_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = MATRIX.replace("copies = 12", "copies = 12\ncommand_list = \"regular\"");
+    std::fs::write(dir.path().join("m.toml"), text).unwrap();
+    let output = tool(&["plan", "m.toml"], dir.path());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("has no command_list"), "{said}");
+    // A runtime that is not here is a reason to leave an arm out, and says what to type.
+    let text = MATRIX.replace("id = \"plain\"", "id = \"plain\"\nruntime = \"1999.0\"");
+    std::fs::write(dir.path().join("m.toml"), text).unwrap();
+    let output = tool(&["plan", "m.toml"], dir.path());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("toolchains fetch sycl=1999.0"), "{said}");
+}
