@@ -12,6 +12,7 @@ use std::path::Path;
 
 use eu_diff::batch::{Batch, WIDTHS};
 use eu_diff::gen_core::Gen;
+use eu_diff::gen_stmt::{DOUBLES, HALVES};
 use eu_diff::hunt::{hunt, read_case};
 use eu_diff::reduce::reduce;
 use eu_diff::reference;
@@ -29,9 +30,10 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
+/// Kernels of the seeds from `base` on.
 #[track_caller]
-fn compare(default_count: u64) {
-    let (first, count) = (number("EU_DIFF_SEED", 1), number("EU_DIFF_KERNELS", default_count));
+fn compare(base: u64, default_count: u64) {
+    let (first, count) = (base + number("EU_DIFF_SEED", 1), number("EU_DIFF_KERNELS", default_count));
     println!("seeds {first} to {}", first + count - 1);
     let tally = hunt(first, count);
     println!("{}", tally.summary());
@@ -47,17 +49,28 @@ fn compare(default_count: u64) {
         let seeds: Vec<_> = tally.failures.iter().map(|failure| (failure.seed, failure.simd)).collect();
         panic!("{} (seed, SIMD): {seeds:?}\n{text}\nwritten to {}", tally.summary(), path.display());
     }
+    assert_eq!(tally.compared + tally.untested.len(), count as usize, "kernels were left out");
 }
 
 #[test]
 fn random_kernels_do_on_the_model_what_they_do_on_pocl() {
-    compare(60);
+    compare(0, 60);
 }
 
 #[test]
-#[ignore = "takes most of an hour"]
+fn kernels_with_half_precision_do_too() {
+    compare(HALVES, 10);
+}
+
+#[test]
+fn kernels_with_emulated_double_precision_do_too() {
+    compare(DOUBLES, 2);
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour of two quiet cores"]
 fn two_thousand_kernels() {
-    compare(2000);
+    compare(0, 2000);
 }
 
 /// Kernels that once differed, each with the launch in its first line and the reason in the following ones.

@@ -3,13 +3,14 @@
 use xe_sim::eu::ExecStats;
 
 use super::compare::differences;
+use super::gen_stmt::{DOUBLES, HALVES};
 use super::kernel::{Case, Data};
-use super::prelude::prelude;
-use super::{model, reference};
-use crate::eu_support::zebin;
+use super::prelude::{doubles, prelude};
+use super::{model, prelude_half, reference};
+use crate::eu_support::zebin::{self, DOUBLE_PRECISION};
 
 pub const WIDTHS: [u32; 3] = [8, 16, 32];
-const COMMON: &str = "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt";
+pub const COMMON: &str = "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt";
 
 /// Sources and launches of some kernels.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +32,19 @@ pub struct Outcome {
 
 impl Batch {
     pub fn source(&self) -> String {
-        self.kernels.iter().fold(prelude(), |text, (source, _)| text + source)
+        // The other preludes are long: only where they are used.
+        let mut head = prelude();
+        if self.kernels.iter().any(|(_, case)| (HALVES..DOUBLES).contains(&case.seed)) {
+            head += &prelude_half::prelude();
+        }
+        if self.has_doubles() {
+            head += &doubles();
+        }
+        self.kernels.iter().fold(head, |text, (source, _)| text + source)
+    }
+
+    fn has_doubles(&self) -> bool {
+        self.kernels.iter().any(|(_, case)| case.seed >= DOUBLES)
     }
 
     /// By the reference, which need not be fast: it is spared the time to optimise.
@@ -49,7 +62,11 @@ impl Batch {
     /// The compiler refuses the source.
     pub fn compare(&self, simd: u32, theirs: &[Data]) -> Result<Vec<Outcome>, String> {
         let options = format!("{COMMON} -DSG={simd} {}", self.options);
-        let compiled = zebin::try_compile(&self.source(), &options, "")?;
+        let compiled = zebin::try_compile(
+            &self.source(),
+            &options,
+            if self.has_doubles() { DOUBLE_PRECISION } else { "" },
+        )?;
         let outcomes = self.kernels.iter().zip(theirs).map(|((_, case), theirs)| {
             let (found, stats) = match model::run(&compiled, case) {
                 Ok((ours, stats)) => (differences(case, &ours, theirs), stats),

@@ -3,7 +3,7 @@
 
 use super::ast::{Expr, Tree};
 use super::prelude::{CONSTANT_WORDS, INPUT_WORDS};
-use super::types::Scalar::{F32, I16, I32, U32};
+use super::types::Scalar::{F32, F64, I16, I32, U32};
 use super::types::{INTEGERS, Scalar, Ty};
 use crate::eu_support::Rng;
 
@@ -26,6 +26,10 @@ pub struct Gen {
     /// Names of loop counters in scope.
     pub counters: Vec<String>,
     pub names: usize,
+    /// Half precision takes part.
+    pub half: bool,
+    /// Double precision does.
+    pub double: bool,
     /// In a helper function: only its arguments can be seen.
     pub pure: bool,
     /// Loops around the place where the next statement goes.
@@ -87,6 +91,8 @@ impl Gen {
                 None => self.expr(ty, depth - 1),
             },
             4 => self.choose(ty, depth),
+            5 | 6 if self.half => self.half_op(ty, depth),
+            _ if ty.s == F64 => self.double_op(ty, depth),
             _ if ty.s.is_float() => self.float(ty, depth),
             _ => self.integer_op(ty, depth),
         }
@@ -152,7 +158,7 @@ impl Gen {
         } else {
             ("global const", "in", INPUT_WORDS)
         };
-        let raw = if ty.s.is_float() { ty.with(U32) } else { ty };
+        let raw = if ty.s.is_float() { ty.with(ty.s.unsigned()) } else { ty };
         let limit = words * 4 / raw.bytes();
         let s = raw.s.name();
         let value = if ty.n == 1 {
@@ -168,10 +174,11 @@ impl Gen {
         if !ty.s.is_float() {
             return bits;
         }
+        let d = if ty.s == F64 { "D" } else { "" };
         match self.below(4) {
-            0 => ex(ty, "FB($0)", vec![bits]),
+            0 => ex(ty, format!("FB{d}($0)"), vec![bits]),
             1 => ex(ty, format!("convert_{ty}(($0) & 1023u)"), vec![bits]),
-            _ => ex(ty, "FM($0)", vec![bits]),
+            _ => ex(ty, format!("FM{d}($0)"), vec![bits]),
         }
     }
 
@@ -191,7 +198,8 @@ impl Gen {
                 "INFINITY",
                 "100.5f",
             ];
-            return format!("({})", self.pick(&NUMBERS));
+            let number = self.pick(&NUMBERS);
+            return if s == F64 { format!("((double)({number}))") } else { format!("({number})") };
         }
         let bits = s.bytes() * 8;
         let raw = self.rng.next();
@@ -248,11 +256,11 @@ impl Gen {
                 format!("EITHER($0, pa{i} + (($1) & {mask}u), in + (($2) % {INPUT_WORDS}u))"),
                 vec![condition, index, other],
             );
-            return if ty.s.is_float() { self.as_float(ty, value) } else { self.convert(ty, value) };
+            return if ty.s == F32 { self.as_float(ty, value) } else { self.convert(ty, value) };
         }
         if ty.n == 1 && self.one_in(3) {
             let value = ex(Ty::scalar(U32), "ctab[($0) & 15u]", vec![index]);
-            return if ty.s.is_float() { self.as_float(ty, value) } else { self.convert(ty, value) };
+            return if ty.s == F32 { self.as_float(ty, value) } else { self.convert(ty, value) };
         }
         self.load(ty, index)
     }
@@ -315,7 +323,7 @@ impl Gen {
         if ty.n == 3 {
             return self.expr(ty, depth - 1);
         }
-        let raw = if ty.s.is_float() { ty.with(U32) } else { ty };
+        let raw = if ty.s.is_float() { ty.with(ty.s.unsigned()) } else { ty };
         let other = self.integer();
         let n = raw.bytes() / other.bytes();
         if n == 0 || n > 16 || other == raw.s {
@@ -366,6 +374,8 @@ impl Gen {
             return from;
         }
         let rounding = self.pick(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
+        // Emulated double precision rounds to nearest.
+        let rounding = if from.ty.s == F64 || ty.s == F64 { "" } else { rounding };
         match (from.ty.s.is_float(), ty.s.is_float()) {
             // What does not fit, saturates; without that it is undefined, as it is for NaN. The device's compiler
             // does not keep to that for constants, so they are hidden from it.
@@ -387,6 +397,7 @@ impl Gen {
         match self.below(8) {
             0..=3 => {
                 let s = if self.one_in(4) { F32 } else { self.integer() };
+                let s = if self.double && self.one_in(3) { F64 } else { s };
                 let (a, b) = (self.expr(Ty::scalar(s), depth - 1), self.expr(Ty::scalar(s), depth - 1));
                 let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
                 ex(int, format!("($0 {op} $1)"), vec![a, b])

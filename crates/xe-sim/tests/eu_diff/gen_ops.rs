@@ -2,7 +2,8 @@
 
 use super::ast::Expr;
 use super::gen_core::{Gen, ex};
-use super::types::Scalar::{F32, I32, U32};
+use super::prelude_half;
+use super::types::Scalar::{F32, F64, I32, U32};
 use super::types::{Scalar, Ty};
 
 impl Gen {
@@ -91,7 +92,9 @@ impl Gen {
             14 => {
                 // `mad_hi` adds, which may overflow.
                 let function = if s.is_signed() { "mad_sat" } else { self.pick(&["mad_hi", "mad_sat"]) };
-                ex(ty, format!("{function}($0, $1, $2)"), self.three(ty, depth))
+                // The device's library gives the lowest `long` for zero times a negative number.
+                let one = if ty.s == Scalar::I64 { format!(" | ({ty})(1)") } else { String::new() };
+                ex(ty, format!("{function}($0{one}, $1{one}, $2)"), self.three(ty, depth))
             }
             15 => {
                 // The lower limit must not be above the upper one.
@@ -124,14 +127,86 @@ impl Gen {
             _ => {
                 // Conversions from any type.
                 let from = Ty::new(if self.one_in(3) { F32 } else { self.integer() }, ty.n);
+                let from = if self.double && self.one_in(3) { from.with(F64) } else { from };
                 let value = self.expr(from, depth - 1);
-                if from.s.is_float() && s == I32 && self.one_in(3) {
+                if from.s == F32 && s == I32 && self.one_in(3) {
                     return ex(
                         ty,
                         "as_$T($0)".replace("$T", &ty.to_string()),
                         vec![ex(ty.with(U32), "CB($0)", vec![value])],
                     );
                 }
+                self.convert(ty, value)
+            }
+        }
+    }
+
+    /// Double precision, which the device's compiler emulates: what it has routines for.
+    pub fn double_op(&mut self, ty: Ty, depth: usize) -> Expr {
+        match self.below(12) {
+            0..=4 => {
+                let op = self.pick(&["+", "-", "*"]);
+                // The device's compiler makes -x of 0.0f - x, which is another zero.
+                let first = if op == "-" { "FX($0, zero)" } else { "$0" };
+                ex(ty, format!("({first} {op} $1)"), self.two(ty, depth))
+            }
+            5 => ex(ty, "($0 / $1)", self.two(ty, depth)),
+            6 => ex(ty, "sqrt($0)", vec![self.expr(ty, depth - 1)]),
+            7 => ex(ty, "fma($0, $1, $2)", self.three(ty, depth)),
+            8 => {
+                let text = self.pick(&["fabs($0)", "(-($0))"]);
+                ex(ty, text, vec![self.expr(ty, depth - 1)])
+            }
+            9 => {
+                let value = self.expr(ty.with(F32), depth - 1);
+                self.convert(ty, value)
+            }
+            10 => {
+                let s = self.integer();
+                let value = self.expr(ty.with(s), depth - 1);
+                self.convert(ty, value)
+            }
+            _ => {
+                let bits = self.expr(ty.with(Scalar::U64), depth - 1);
+                self.as_float(ty, bits)
+            }
+        }
+    }
+
+    /// Half precision, as bits in an unsigned word: see `prelude_half`.
+    pub fn half_op(&mut self, ty: Ty, depth: usize) -> Expr {
+        let bits = ty.with(Scalar::U16);
+        let rounding = self.pick(&prelude_half::ROUNDINGS);
+        match ty.s {
+            Scalar::U16 if self.one_in(4) => {
+                let from = self.pick(&[F32, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16]);
+                let function = if from == F32 { "FH" } else { "IH" };
+                let value = self.expr(ty.with(from), depth - 1);
+                ex(ty, format!("{function}_{rounding}($0)"), vec![value])
+            }
+            Scalar::U16 if self.one_in(6) => {
+                let (function, _) = self.pick(&prelude_half::COMPARISONS);
+                ex(ty, format!("{function}($0, $1)"), self.two(bits, depth))
+            }
+            Scalar::U16 => {
+                let all: Vec<_> = prelude_half::operations().collect();
+                let (function, operands) = self.pick(&all);
+                let kids = match operands {
+                    1 => vec![self.expr(bits, depth - 1)],
+                    // As for other subtractions.
+                    2 => self.two(bits, depth).into_iter().map(opaque).collect(),
+                    _ => self.three(bits, depth),
+                };
+                let list = ["$0", "$0, $1", "$0, $1, $2"][operands - 1];
+                ex(ty, format!("{function}({list})"), kids)
+            }
+            Scalar::I8 | Scalar::U8 | Scalar::I16 => {
+                let value = self.expr(bits, depth - 1);
+                ex(ty, format!("HI_{}_{rounding}($0)", ty.s.name()), vec![value])
+            }
+            F32 => ex(ty, "HF($0)", vec![self.expr(bits, depth - 1)]),
+            _ => {
+                let value = self.expr(bits, depth - 1);
                 self.convert(ty, value)
             }
         }
@@ -152,9 +227,9 @@ impl Gen {
         // Hidden: a shift to the right and back becomes a mask, and this compiler loses the sign bit of a mask that is a
         // negative NaN as a float (0xffff0000 becomes `qnan(0x3F0000):f`).
         let hidden = if ty.is_scalar() {
-            format!("(({high})($0 ^ ({high})zero))")
+            format!("(({high})($0 * ({high})(zero | 1u)))")
         } else {
-            format!("($0 ^ convert_{high}(({})(zero)))", ty.with(U32))
+            format!("($0 * convert_{high}(({})(zero | 1u)))", ty.with(U32))
         };
         ex(ty, format!("upsample({hidden}, $1)"), kids)
     }
@@ -207,7 +282,9 @@ impl Gen {
         match self.below(20) {
             0..=4 => {
                 let op = self.pick(&["+", "-", "*"]);
-                ex(ty, format!("($0 {op} $1)"), self.two(ty, depth))
+                // The device's compiler makes -x of 0.0f - x, which is another zero.
+                let first = if op == "-" { "FX($0, zero)" } else { "$0" };
+                ex(ty, format!("({first} {op} $1)"), self.two(ty, depth))
             }
             5 => ex(ty, "($0 / $1)", self.two(ty, depth)),
             6 => ex(ty, "sqrt($0)", vec![self.expr(ty, depth - 1)]),
@@ -244,6 +321,7 @@ impl Gen {
             17 => ex(ty, "step(NN($0), NN($1))", self.two(ty, depth)),
             18 => {
                 let s = self.integer();
+                let s = if self.double && self.one_in(2) { F64 } else { s };
                 let value = self.expr(ty.with(s), depth - 1);
                 self.convert(ty, value)
             }

@@ -9,6 +9,10 @@ use super::types::Scalar::{F32, I32, U32};
 use super::types::{Scalar, Ty};
 use crate::eu_support::Rng;
 
+/// Seeds from here on.
+pub const HALVES: u64 = 1_000_000;
+pub const DOUBLES: u64 = 2_000_000;
+
 /// Work-group and grid sizes.
 const SHAPES: [([u32; 3], [u32; 3]); 8] = [
     ([32, 1, 1], [3, 1, 1]),
@@ -31,20 +35,25 @@ impl Gen {
             helpers: Vec::new(),
             counters: Vec::new(),
             names: 0,
+            half: false,
+            double: false,
             pure: false,
             loops: 0,
         }
     }
 
-    /// The kernel of `seed`.
+    /// The kernel of `seed`; those from [`HALVES`] and [`DOUBLES`] on use half or double precision too.
     pub fn kernel(seed: u64) -> Kernel {
         let mut g = Self::new(seed);
+        g.half = (HALVES..DOUBLES).contains(&seed);
+        g.double = seed >= DOUBLES;
         let (local, groups) = g.pick(&SHAPES);
         for _ in 0..g.below(3) {
             g.helper();
         }
         for i in 0..3 + g.below(5) {
-            let ty = g.any_ty();
+            let ty = if g.half && g.one_in(2) { Ty::new(Scalar::U16, g.length()) } else { g.any_ty() };
+            let ty = if g.double && g.one_in(2) { Ty::new(Scalar::F64, g.pick(&[1, 1, 2, 4])) } else { ty };
             let init = if g.one_in(5) { g.literal(ty) } else { g.leaf(ty) };
             g.tree.variables.push(Variable { name: format!("v{i}"), init });
             g.variables.push(ty);

@@ -13,6 +13,7 @@ pub mod hunt;
 pub mod kernel;
 pub mod model;
 pub mod prelude;
+pub mod prelude_half;
 pub mod reduce;
 pub mod reference;
 pub mod sys;

@@ -49,6 +49,32 @@ constant uint ctab[16] = {
   0x00ff00ffu, 0x55555555u, 0x3f800000u, 0xbf000000u, 0x00008000u, 0x00000080u, 0x40490fdbu, 0x0badcafeu };
 ";
 
+/// The same for double precision, with a D where arguments do not tell the types apart.
+pub fn doubles() -> String {
+    let mut out = String::new();
+    for n in ["", "2", "3", "4", "8", "16"] {
+        let pick = |wrong: &str| {
+            let test = "(u & 0x7fffffffffffffffUL) > 0x7ff0000000000000UL";
+            if n.is_empty() {
+                format!("{test} ? {wrong} : u")
+            } else {
+                format!("select(u, (ulong{n})({wrong}), {test})")
+            }
+        };
+        let (clean, number) = (pick("0x7ff8000000000000UL"), pick("0x3ff8000000000000UL"));
+        let _ = write!(
+            out,
+            "OV double{n} FBD(ulong{n} u) {{ return as_double{n}({clean}); }}\n\
+             OV double{n} FMD(ulong{n} u) {{ return as_double{n}((u & 0x807fffffffffffffUL) + 0x3fa0000000000000UL); }}\n\
+             OV double{n} NN(double{n} f) {{ ulong{n} u = as_ulong{n}(f); return as_double{n}({number}); }}\n\
+             OV double{n} NZ(double{n} f, uint zero) {{ return NN(as_double{n}(as_ulong{n}(f) ^ zero)); }}\n\
+             OV double{n} FX(double{n} f, uint zero) {{ return as_double{n}(as_ulong{n}(f) ^ zero); }}\n\
+             OV ulong{n} CB(double{n} f) {{ ulong{n} u = as_ulong{n}(f); return {clean}; }}\n"
+        );
+    }
+    out
+}
+
 /// The whole prelude. NaNs never get to where their payload or sign could be seen: `FB` makes floats of any bits,
 /// `FM` floats near one, `NN` replaces NaNs, `FIN` infinities too, `CB` gives the bits to be compared.
 pub fn prelude() -> String {
@@ -74,6 +100,7 @@ pub fn prelude() -> String {
              OV float{n} FM(uint{n} u) {{ return as_float{n}((u & 0x83ffffffu) + 0x3d000000u); }}\n\
              OV float{n} NN(float{n} f) {{ uint{n} u = as_uint{n}(f); return as_float{n}({number}); }}\n\
              OV float{n} NZ(float{n} f, uint zero) {{ return NN(as_float{n}(as_uint{n}(f) ^ zero)); }}\n\
+             OV float{n} FX(float{n} f, uint zero) {{ return as_float{n}(as_uint{n}(f) ^ zero); }}\n\
              OV float{n} FIN(float{n} f) {{ uint{n} u = as_uint{n}(f); return as_float{n}({finite}); }}\n\
              OV uint{n} CB(float{n} f) {{ uint{n} u = as_uint{n}(f); return {clean}; }}\n"
         );

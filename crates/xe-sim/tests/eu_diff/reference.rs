@@ -4,11 +4,12 @@ use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Case, Data};
-use super::sys::{Arg, OpenCl};
+use super::sys::{Arg, OpenCl, Program};
 
 /// Names the directory with the request; the child puts its answer there.
 const DIRECTORY: &str = "EU_DIFF_REFERENCE";
@@ -82,7 +83,8 @@ pub fn serve() -> bool {
     true
 }
 
-fn launch(cl: &OpenCl, program: &super::sys::Program, case: &Case, data: &mut Data) -> Result<(), String> {
+/// Runs `case` on its `data`; the time that took.
+pub fn launch(cl: &OpenCl, program: &Program, case: &Case, data: &mut Data) -> Result<Duration, String> {
     let mut args = [
         Arg::Buffer(&mut data.out),
         Arg::Buffer(&mut data.input),

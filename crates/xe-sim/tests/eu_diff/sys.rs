@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::size_of_val;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use libloading::{Library, Symbol};
 
@@ -176,7 +177,8 @@ impl OpenCl {
         Err(format!("PoCL does not build it: OpenCL error {status}\n{}", String::from_utf8_lossy(&log)))
     }
 
-    /// Runs `kernel` on `groups` × `local` work-items; buffers hold the results afterwards.
+    /// Runs `kernel` on `groups` × `local` work-items; buffers hold the results afterwards. Returns the time from
+    /// the launch to its end.
     pub fn run(
         &self,
         program: &Program,
@@ -184,7 +186,7 @@ impl OpenCl {
         args: &mut [Arg<'_>],
         groups: [u32; 3],
         local: [u32; 3],
-    ) -> Result<(), String> {
+    ) -> Result<Duration, String> {
         let name = CString::new(kernel).map_err(|error| error.to_string())?;
         let mut status = 0;
         // SAFETY: the signature is OpenCL's; the name lives through the call.
@@ -211,6 +213,7 @@ impl OpenCl {
         }
         let local = local.map(|n| n as usize);
         let global: [usize; 3] = std::array::from_fn(|d| groups[d] as usize * local[d]);
+        let started = Instant::now();
         // SAFETY: the signatures are OpenCL's; three dimensions are given.
         unsafe {
             let enqueue: Symbol<'_, Enqueue> = self.get(b"clEnqueueNDRangeKernel\0")?;
@@ -229,6 +232,7 @@ impl OpenCl {
             let finish: Symbol<'_, One> = self.get(b"clFinish\0")?;
             check(finish(self.queue), "finish")?;
         }
+        let took = started.elapsed();
         for (arg, buffer) in args.iter_mut().zip(buffers) {
             let Arg::Buffer(bytes) = arg else { continue };
             // SAFETY: the signatures are OpenCL's; the destination is as long as the buffer, the read is blocking.
@@ -241,7 +245,7 @@ impl OpenCl {
                 check(release(buffer), "release")?;
             }
         }
-        Ok(())
+        Ok(took)
     }
 
     fn buffer(&self, bytes: &mut [u8]) -> Result<Handle, String> {

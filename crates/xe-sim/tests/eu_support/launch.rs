@@ -11,6 +11,7 @@ const INSTRUCTIONS: u64 = 0x0000_1000_0000;
 const GENERAL: u64 = 0x0000_4000_0000;
 const SURFACES: u64 = 0x0000_5000_0000;
 const CONSTANTS: u64 = 0x0000_6000_0000;
+const GLOBALS: u64 = 0x0000_7000_0000;
 const SCRATCH: u64 = 0x0008_0000_0000;
 /// Where [`launch`] puts private memory.
 pub const PRIVATE: u64 = 0x0010_0000_0000;
@@ -78,6 +79,7 @@ impl<'a> Launch<'a> {
         text.resize(text.len().next_multiple_of(4096), 0);
         memory.map(INSTRUCTIONS, text);
         memory.map(CONSTANTS, kernel.constants.clone());
+        memory.map(GLOBALS, kernel.globals.clone());
         let private = kernel.env("private_size").next_multiple_of(64);
         match self.private {
             Private::Threads(threads) if private > 0 => {
@@ -170,12 +172,19 @@ impl<'a> Launch<'a> {
                 "group_count" => words(self.groups),
                 "global_size" => words(std::array::from_fn(|d| self.groups[d] * self.local[d])),
                 "work_dimensions" => 3u32.to_le_bytes().to_vec(),
-                "const_base" if argument.mode == "bindless" => {
-                    let offset = surfaces.len() as u32;
-                    surfaces.extend(surface(4, CONSTANTS, self.kernel.constants.len() as u64, 0));
-                    offset.to_le_bytes().to_vec()
+                "const_base" | "global_base" => {
+                    let (addr, data) = match argument.kind.as_str() {
+                        "const_base" => (CONSTANTS, &self.kernel.constants),
+                        _ => (GLOBALS, &self.kernel.globals),
+                    };
+                    if argument.mode == "bindless" {
+                        let offset = surfaces.len() as u32;
+                        surfaces.extend(surface(4, addr, data.len().max(1) as u64, 0));
+                        offset.to_le_bytes().to_vec()
+                    } else {
+                        addr.to_le_bytes().to_vec()
+                    }
                 }
-                "const_base" => CONSTANTS.to_le_bytes().to_vec(),
                 "private_base_stateless" => PRIVATE.to_le_bytes().to_vec(),
                 "arg_bypointer" | "arg_byvalue" => self.argument(argument, &mut surfaces, &mut slm),
                 other => panic!("{}: payload argument {other}", self.kernel.name),

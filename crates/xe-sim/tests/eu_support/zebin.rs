@@ -30,6 +30,8 @@ pub struct Kernel {
     pub local_id_bytes: usize,
     /// `.data.const`, with the places of relocations in it unresolved.
     pub constants: Vec<u8>,
+    /// `.data.global`: variables of program scope.
+    pub globals: Vec<u8>,
     /// Places in the text that hold an address in the constants: offset, type, addend.
     pub relocations: Vec<(u64, u32, i64)>,
 }
@@ -53,13 +55,19 @@ pub fn compile_with(source: &str, options: &str, internal: &str) -> BTreeMap<Str
     try_compile(source, options, internal).unwrap_or_else(|log| panic!("{log}"))
 }
 
+/// Internal options for double precision, which the compiler emulates on devices without it.
+pub const DOUBLE_PRECISION: &str = "-cl-ext=+cl_khr_fp64,+__opencl_c_fp64";
+
 /// The error is the compiler's log.
 pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeMap<String, Kernel>, String> {
     let tree = Tree::find();
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("k.cl"), source).expect("the source");
-    let output = tree
-        .command(&tree.ocloc())
+    let mut command = tree.command(&tree.ocloc());
+    if internal.contains(DOUBLE_PRECISION) {
+        command.env("OverrideDefaultFP64Settings", "1").env("IGC_EnableDPEmulation", "1");
+    }
+    let output = command
         .args(["compile", "-device", "dg2", "-output", "k", "-output_no_suffix", "-file", "k.cl"])
         .args(["-options", &format!("-cl-std=CL3.0 {options}"), "-internal_options", internal])
         .current_dir(dir.path())
@@ -82,8 +90,8 @@ pub fn parse(binary: &[u8]) -> BTreeMap<String, Kernel> {
     let elf = object::File::parse(binary).expect("an ELF file");
     let info = elf.section_by_name(".ze_info").expect(".ze_info").data().expect("its bytes");
     let mut kernels = read_info(&String::from_utf8_lossy(info));
-    let constants =
-        elf.section_by_name(".data.const").map_or_else(Vec::new, |s| s.data().expect("bytes").to_vec());
+    let data = |name| elf.section_by_name(name).map_or_else(Vec::new, |s| s.data().expect("bytes").to_vec());
+    let (constants, globals) = (data(".data.const"), data(".data.global"));
     for section in elf.sections() {
         let name = section.name().expect("a name");
         let Some(kernel) = name.strip_prefix(".text.").and_then(|name| kernels.get_mut(name)) else {
@@ -91,6 +99,7 @@ pub fn parse(binary: &[u8]) -> BTreeMap<String, Kernel> {
         };
         kernel.text = section.data().expect("its bytes").to_vec();
         kernel.constants = constants.clone();
+        kernel.globals = globals.clone();
         for (offset, relocation) in section.relocations() {
             let object::RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
             let object::RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
