@@ -40,6 +40,10 @@ pub trait ClientMem {
     fn read(&self, process: ProcessId, addr: u64, buf: &mut [u8]) -> Result<(), Errno>;
     /// Writes all of `buf` at `addr`, or fails.
     fn write(&self, process: ProcessId, addr: u64, buf: &[u8]) -> Result<(), Errno>;
+    /// Writes every piece at its address, with as few system calls as it can; all or an error.
+    fn write_pieces(&self, process: ProcessId, pieces: &[(u64, &[u8])]) -> Result<(), Errno> {
+        pieces.iter().try_for_each(|(addr, bytes)| self.write(process, *addr, bytes))
+    }
     /// The kernel's check of a user-pointer range before it is bound. `len` in bytes, both page aligned.
     fn check_range(&self, process: ProcessId, addr: u64, len: u64, access: Access) -> Result<(), Errno>;
     /// Fills the arena's `dst` from client memory with no buffer in between (one `process_vm_readv`).

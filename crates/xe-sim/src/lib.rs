@@ -8,7 +8,8 @@
 //! passed it, so a hostile client can change it in between.
 //!
 //! Layers, top to bottom: [`trap`] (notifier, device files, client memory) → [`uapi`] (structs and numbers) →
-//! [`device`] (VM, BO, exec queue, fence) → [`cs`] (command streamer) → [`oracle`] (residency) → [`trace`].
+//! [`device`] (VM, BO, exec queue, fence) → [`cs`] (command streamer) → [`oracle`] (residency), `launch` (a dispatch) →
+//! [`eu`] (execution units) → [`isa`] (instructions); all → [`trace`].
 
 pub mod arena;
 pub mod client;
@@ -17,6 +18,7 @@ pub mod device;
 pub mod eu;
 pub mod fault;
 pub mod isa;
+mod launch;
 pub mod oracle;
 pub mod profile;
 pub mod testkit;

@@ -119,6 +119,18 @@ impl Arena {
         self.map.fill(offset, len, byte)
     }
 
+    /// Replaces the `size` bytes (2, 4 or 8) at `offset` by what `update` makes of them, or leaves them for `None`, in
+    /// one step: clients and other threads may do the same at the same moment, and `update` is asked again if they did.
+    /// Returns the old value; `None` where `offset` is no multiple of `size`, or the range not inside.
+    pub fn update(
+        &self,
+        offset: u64,
+        size: usize,
+        update: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Option<u64> {
+        self.map.update(offset, size, update)
+    }
+
     /// For system calls that move bytes between the arena and a client.
     pub fn span(&self, offset: u64, len: u64) -> Option<Span<'_>> {
         self.map.span(offset, len)

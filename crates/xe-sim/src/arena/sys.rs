@@ -124,6 +124,42 @@ impl Mapping {
         true
     }
 
+    /// See [`super::Arena::update`].
+    pub(super) fn update(
+        &self,
+        offset: u64,
+        size: usize,
+        update: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Option<u64> {
+        use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+        let at = self.at(offset, size as u64)?;
+        if !offset.is_multiple_of(size as u64) {
+            return None;
+        }
+        macro_rules! swap {
+            ($atomic:ident, $word:ty) => {{
+                // SAFETY: `at` is valid for `size` bytes (checked by `at()`) as long as `self` lives, and aligned: the
+                // mapping starts on a page and the offset is a multiple of the size. No reference to the bytes exists
+                // anywhere, and whoever else touches them does so as another process would.
+                let word = unsafe { $atomic::from_ptr(at.cast::<$word>()) };
+                let mut old = word.load(Relaxed);
+                while let Some(new) = update(u64::from(old)) {
+                    match word.compare_exchange_weak(old, new as $word, Relaxed, Relaxed) {
+                        Ok(_) => break,
+                        Err(now) => old = now,
+                    }
+                }
+                Some(u64::from(old))
+            }};
+        }
+        match size {
+            2 => swap!(AtomicU16, u16),
+            4 => swap!(AtomicU32, u32),
+            8 => swap!(AtomicU64, u64),
+            _ => None,
+        }
+    }
+
     pub(super) fn fill(&self, offset: u64, len: u64, byte: u8) -> bool {
         let Some(dst) = self.at(offset, len) else { return false };
         // SAFETY: range checked.

@@ -26,6 +26,8 @@ pub struct Heaps {
     pub bindless_surface: Option<u64>,
     /// Offset of the scratch surface state in the surface state heap; zero: no scratch.
     pub scratch_state: u32,
+    /// STATE_COMPUTE_MODE: threads have 256 registers, and an execution unit has half as many of them.
+    pub large_registers: bool,
 }
 
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod table;
 pub use context::{Context, Heaps};
 
 use crate::device::vm::VA_MASK;
+use crate::eu::{Geometry, KernelCache};
 use crate::profile::Family;
 use crate::trace::{Event, TraceSink};
 use memory::{GpuMemory, Touch};
@@ -54,6 +55,11 @@ pub struct Counters {
     pub unmapped_reads: u64,
     pub unmapped_writes: u64,
     pub copied_bytes: u64,
+    pub executed: u64,
+    pub instructions: u64,
+    pub executing_ns: u64,
+    pub kernel_unmapped_read: u64,
+    pub kernel_unmapped_written: u64,
     /// Unsupported commands by name.
     pub unsupported: std::collections::BTreeMap<String, u64>,
 }
@@ -74,6 +80,9 @@ pub struct Machine<'a> {
     pub ctx: &'a mut Context,
     pub trace: &'a mut TraceSink,
     pub counters: &'a mut Counters,
+    pub kernels: &'a mut KernelCache,
+    /// Hardware threads of the card; `None`: its instruction set has no model, and dispatches change no memory.
+    pub geometry: Option<Geometry>,
 }
 
 impl Machine<'_> {

@@ -104,7 +104,7 @@ fn find_gfx(code: u32) -> Command {
         0x6003 => ignored("STATE_PREFETCH"),
         0x6101 => active("STATE_BASE_ADDRESS", compute::state_base_address),
         0x6102 => ignored("STATE_SIP"),
-        0x6105 => ignored("STATE_COMPUTE_MODE"),
+        0x6105 => active("STATE_COMPUTE_MODE", compute::compute_mode),
         0x6106 => ignored("3DSTATE_BTD"),
         0x6109 => ignored("STATE_SYSTEM_MEM_FENCE_ADDRESS"),
         0x610b => ignored("STATE_CONTEXT_DATA_BASE_ADDRESS"),

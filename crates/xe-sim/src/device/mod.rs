@@ -21,6 +21,7 @@ use std::time::Instant;
 use crate::arena::Arena;
 use crate::client::{Caller, ClientExit, ClientMem, Errno, FileId, ProcessId, Reply, WaitId};
 use crate::cs::Counters;
+use crate::eu::{Geometry, KernelCache};
 use crate::fault::{BindKind, Effect, FaultPlan, Point};
 use crate::profile::Profile;
 use crate::trace::{Event, Summary, TRACE_VERSION, TraceSink};
@@ -103,6 +104,9 @@ pub struct Device {
     usage: gem::Usage,
     counts: Counts,
     counters: Counters,
+    /// Decoded kernels, by address.
+    kernels: KernelCache,
+    geometry: Option<Geometry>,
 }
 
 impl Device {
@@ -129,12 +133,14 @@ impl Device {
             usage: gem::Usage::default(),
             counts: Counts::default(),
             counters: Counters::default(),
+            kernels: KernelCache::default(),
+            geometry: profile.geometry(),
         };
         device.trace.emit(Event::Start {
             version: TRACE_VERSION,
             device: profile.product.to_owned(),
             profile: profile.name.to_owned(),
-            executes_kernels: false,
+            executes_kernels: device.geometry.is_some(),
             faults: device.faults.texts(),
         });
         device
@@ -357,6 +363,11 @@ impl Device {
             unmapped_reads: self.counters.unmapped_reads,
             unmapped_writes: self.counters.unmapped_writes,
             copied_bytes: self.counters.copied_bytes,
+            executed: self.counters.executed,
+            instructions: self.counters.instructions,
+            executing_ns: self.counters.executing_ns,
+            kernel_unmapped_read: self.counters.kernel_unmapped_read,
+            kernel_unmapped_written: self.counters.kernel_unmapped_written,
             notifications: counts.served,
             handler_ns: counts.handler_ns,
             lost_events: self.trace.lost(),

@@ -155,6 +155,11 @@ impl Vm {
         Some((binding.advance(addr - start), len - (addr - start)))
     }
 
+    /// The whole bound range that holds `addr`: its start, its length, and its binding as of the start.
+    pub fn lookup_range(&self, addr: u64) -> Option<(u64, u64, Binding)> {
+        self.live.get(addr).map(|(start, len, binding)| (start, len, *binding))
+    }
+
     /// Bytes from `addr` to the next bound address (`u64::MAX` when there is none).
     pub fn gap(&self, addr: u64) -> u64 {
         self.live.next_start(addr).map_or(u64::MAX, |next| next - addr)

@@ -68,28 +68,24 @@ pub struct Dispatch<'a> {
 /// Hands out hardware threads: groups go to the dual sub-slices in turn; within one, its threads in turn, spread
 /// over the execution units first. So a dispatch of as many threads as the device has uses each of them once, as
 /// if all ran at the same time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Spawner {
     geometry: Geometry,
-    group: u32,
-    next: Vec<u32>,
 }
 
 impl Spawner {
     pub fn new(geometry: Geometry) -> Self {
-        Self { geometry, group: 0, next: vec![0; geometry.dss.max(1) as usize] }
+        Self { geometry }
     }
 
-    /// Identities for the threads of the next group.
-    pub fn group(&mut self, threads: u32) -> impl Iterator<Item = Identity> + use<> {
+    /// Identities for the threads of group `number`.
+    pub fn group(&self, number: u64, threads: u32) -> impl Iterator<Item = Identity> + use<> {
         let geometry = self.geometry;
-        let dss = self.group % geometry.dss.max(1);
-        self.group = self.group.wrapping_add(1);
-        let first = self.next.get(dss as usize).copied().unwrap_or_default();
-        if let Some(next) = self.next.get_mut(dss as usize) {
-            *next = first.wrapping_add(threads) % geometry.threads_per_dss().max(1);
-        }
-        (0..threads).map(move |i| identity(geometry, dss, first.wrapping_add(i)))
+        let slices = u64::from(geometry.dss.max(1));
+        let dss = (number % slices) as u32;
+        let slots = u64::from(geometry.threads_per_dss().max(1));
+        let first = (number / slices).wrapping_mul(threads.into()) % slots;
+        (0..threads).map(move |i| identity(geometry, dss, first as u32 + i))
     }
 }
 
@@ -179,10 +175,10 @@ mod tests {
 
     #[test]
     fn a_full_device_uses_each_hardware_thread_once() {
-        let mut spawner = Spawner::new(A770);
+        let spawner = Spawner::new(A770);
         let mut seen = vec![0; 4096];
-        for _ in 0..1024 {
-            for id in spawner.group(4) {
+        for number in 0..1024 {
+            for id in spawner.group(number, 4) {
                 seen[id.thread as usize] += 1;
                 // As compiled kernels take the number out of sr0.0.
                 let sr0 = id.sr0 & 16383;
@@ -195,8 +191,8 @@ mod tests {
 
     #[test]
     fn threads_of_a_group_differ() {
-        let mut spawner = Spawner::new(A770);
-        let mut ids: Vec<_> = spawner.group(128).map(|id| id.thread).collect();
+        let spawner = Spawner::new(A770);
+        let mut ids: Vec<_> = spawner.group(32, 128).map(|id| id.thread).collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 128);

@@ -4,7 +4,7 @@
 //! `message` (descriptors) ← `port` (memory accesses) ← `thread` ← `execute` (groups of a dispatch). `lower` turns
 //! decoded instructions ([`crate::isa`]) into `micro`, once a kernel (`cache`).
 //!
-//! What is not modelled ends the dispatch with [`ExecError::Unsupported`]; see the table in `README.md` here.
+//! What is not modelled ends the dispatch with [`ExecError::Unsupported`]; see the table in `docs/device-model.md`.
 
 mod alu;
 mod cache;
@@ -28,5 +28,5 @@ pub use cache::KernelCache;
 pub use dispatch::{Dispatch, Geometry, LocalIds};
 pub use memory::{Access, Fault, GpuMemory};
 pub use port::PortStats;
-pub use run::{Budget, ExecError, ExecStats, execute};
+pub use run::{Budget, ExecError, ExecStats, Prepared, execute, prepare};
 pub use walker::{Heaps, WalkerError, dispatch_from_walker};

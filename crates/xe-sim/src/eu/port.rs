@@ -36,6 +36,17 @@ pub struct PortStats {
     pub out_of_bounds: u64,
 }
 
+impl PortStats {
+    pub(super) fn add(&mut self, other: &PortStats) {
+        self.read += other.read;
+        self.written += other.written;
+        self.read_missed += other.read_missed;
+        self.write_missed += other.write_missed;
+        self.atomics += other.atomics;
+        self.out_of_bounds += other.out_of_bounds;
+    }
+}
+
 /// Where a surface is. Source: RENDER_SURFACE_STATE.
 #[derive(Clone, Copy, Debug)]
 struct Surface {
@@ -419,6 +430,9 @@ impl<'a, M: GpuMemory> Port<'a, M> {
                 continue;
             }
             self.stats.atomics += 1;
+            if !offset.wrapping_add(surface.base).is_multiple_of(size as u64) {
+                return Err(Trouble::Unsupported("atomic at an address that is no multiple of its size".into()));
+            }
             let mut update = |old: u64| apply(op, size, old, a, b);
             if access.model == Model::Slm {
                 let start = *offset as usize;

@@ -1,8 +1,11 @@
 //! Runs the groups of a dispatch.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use thiserror::Error;
 
-use super::cache::KernelCache;
+use super::cache::{Code, KernelCache};
 use super::dispatch::{Dispatch, Spawner};
 use super::memory::{Fault, GpuMemory};
 use super::port::{Port, PortStats};
@@ -57,7 +60,7 @@ pub enum ExecError {
     BadDispatch(&'static str),
 }
 
-/// Executes a dispatch to its end. Groups run one after the other; the threads of a group take turns at barriers.
+/// Executes a dispatch to its end, its groups one after the other.
 ///
 /// # Errors
 /// The first thing that a thread could not do. Memory keeps what was written until then.
@@ -67,6 +70,18 @@ pub fn execute(
     cache: &mut KernelCache,
     budget: Budget,
 ) -> Result<ExecStats, ExecError> {
+    prepare(dispatch, memory, cache)?.run(memory, budget)
+}
+
+/// Checks a dispatch and decodes its kernel, unless `cache` has it.
+///
+/// # Errors
+/// The dispatch makes no sense, or its kernel cannot be read.
+pub fn prepare<'a>(
+    dispatch: &'a Dispatch<'a>,
+    memory: &mut impl GpuMemory,
+    cache: &'a mut KernelCache,
+) -> Result<Prepared<'a>, ExecError> {
     let kernel = dispatch.kernel_start;
     if !matches!(dispatch.simd, 8 | 16 | 32) {
         return Err(ExecError::BadDispatch("SIMD width"));
@@ -78,62 +93,185 @@ pub fn execute(
         return Err(ExecError::BadDispatch("shared local memory"));
     }
     let code = cache.get(kernel, memory).map_err(|fault| ExecError::KernelFault { kernel, fault })?;
-    let mut port = Port::new(memory, dispatch);
-    let mut spawner = Spawner::new(dispatch.geometry);
-    let mut meter = Meter { left: budget.instructions, ..Meter::default() };
-    let count = dispatch.threads_per_group;
-    let mut threads: Vec<Thread> = (0..count).map(|_| Thread::new()).collect();
-    let mut ended = vec![false; threads.len()];
-    let counts = dispatch.counts();
-    let mut stats = ExecStats::default();
-    for number in 0..dispatch.groups() {
-        let id = group_id(dispatch.group_start, counts, number);
-        for ((index, thread), identity) in (0..).zip(threads.iter_mut()).zip(spawner.group(count)) {
-            dispatch.start(thread, identity, id, index);
-        }
-        port.slm.fill(0);
-        ended.fill(false);
-        let mut group = Group { threads: count, ..Group::default() };
-        loop {
-            let (mut running, before) = (0, (meter.instructions, group.completed));
-            for (thread, ended) in threads.iter_mut().zip(&mut ended).filter(|(_, ended)| !**ended) {
-                let result = thread.run(code, &mut port, &mut group, &mut meter);
-                let (offset, text) = match &result {
-                    Ok(Pause::Ended | Pause::Barrier) => (0, String::new()),
-                    _ => {
-                        let micro = code.micros.get(thread.ip as usize);
-                        (micro.map_or(u32::MAX, |micro| micro.offset), code.line(thread.ip))
-                    }
-                };
-                match result {
-                    Ok(Pause::Ended) => *ended = true,
-                    Ok(Pause::Barrier) => running += 1,
-                    Ok(Pause::Budget) => {
-                        let instructions = meter.instructions;
-                        return Err(ExecError::Budget { kernel, offset, text, instructions });
-                    }
-                    Err(Stop::Fault(fault)) => {
-                        return Err(ExecError::Fault { kernel, offset, text, fault });
-                    }
-                    Err(Stop::Unsupported(reason)) => {
-                        return Err(ExecError::Unsupported { kernel, offset, text, reason: reason.into() });
-                    }
-                }
-            }
-            if running == 0 {
-                break;
-            }
-            if before == (meter.instructions, group.completed) {
-                return Err(ExecError::BarrierDeadlock { kernel, waiting: running, threads: count });
-            }
-        }
-        stats.groups += 1;
-        stats.threads += u64::from(count);
+    Ok(Prepared { dispatch, code })
+}
+
+/// A dispatch ready to run.
+pub struct Prepared<'a> {
+    dispatch: &'a Dispatch<'a>,
+    pub(super) code: &'a Code,
+}
+
+impl Prepared<'_> {
+    /// Executes all groups, one after the other.
+    ///
+    /// # Errors
+    /// As for [`execute`].
+    pub fn run(&self, memory: &mut impl GpuMemory, budget: Budget) -> Result<ExecStats, ExecError> {
+        self.share(memory, budget, (0, 1), &AtomicBool::new(false))
     }
-    stats.instructions = meter.instructions;
-    stats.messages = meter.messages;
-    stats.memory = port.stats;
-    Ok(stats)
+
+    /// Executes all groups, on as many threads as there are `memories`, each of which must show the same memory, with
+    /// accesses to it made in one step where [`GpuMemory`] asks for it. Groups of one dual sub-slice stay on one
+    /// thread, since they take turns on its hardware threads and so on their private memory. The caller's thread runs
+    /// `serve` meanwhile; it must come back once all memories are dropped.
+    ///
+    /// # Errors
+    /// As for [`execute`]; of several errors, one.
+    pub fn run_parallel<M: GpuMemory + Send>(
+        &self,
+        memories: Vec<M>,
+        budget: Budget,
+        serve: impl FnOnce(),
+    ) -> Result<ExecStats, ExecError> {
+        let count = memories.len().max(1) as u64;
+        let each = Budget { instructions: budget.instructions / count };
+        let stop = AtomicBool::new(false);
+        let results: Mutex<Vec<Result<ExecStats, ExecError>>> = Mutex::default();
+        rayon::in_place_scope(|scope| {
+            for (share, mut memory) in (0..).zip(memories) {
+                let (stop, results) = (&stop, &results);
+                scope.spawn(move |_| {
+                    let result = self.share(&mut memory, each, (share, count), stop);
+                    drop(memory);
+                    if result.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                });
+            }
+            serve();
+        });
+        let mut total = ExecStats::default();
+        for result in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            total.add(&result?);
+        }
+        Ok(total)
+    }
+
+    /// The groups on every `of`-th dual sub-slice from `share` on.
+    fn share(
+        &self,
+        memory: &mut impl GpuMemory,
+        budget: Budget,
+        (share, of): (u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<ExecStats, ExecError> {
+        let slices = u64::from(self.dispatch.geometry.dss.max(1));
+        let mine = |number: &u64| number % slices % of == share && !stop.load(Ordering::Relaxed);
+        self.groups(memory, budget, (0..self.dispatch.groups()).filter(mine))
+    }
+
+    /// Executes these groups alone, in order; their numbers count x fastest.
+    ///
+    /// # Errors
+    /// As for [`execute`].
+    pub fn groups(
+        &self,
+        memory: &mut impl GpuMemory,
+        budget: Budget,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Result<ExecStats, ExecError> {
+        let (dispatch, code) = (self.dispatch, self.code);
+        let mut port = Port::new(memory, dispatch);
+        let spawner = Spawner::new(dispatch.geometry);
+        let mut meter = Meter { left: budget.instructions, ..Meter::default() };
+        let count = dispatch.threads_per_group;
+        let mut threads: Vec<Thread> = (0..count).map(|_| Thread::new()).collect();
+        let mut ended = vec![false; threads.len()];
+        let counts = dispatch.counts();
+        let mut stats = ExecStats::default();
+        for number in numbers {
+            let id = group_id(dispatch.group_start, counts, number);
+            for ((index, thread), identity) in (0..).zip(threads.iter_mut()).zip(spawner.group(number, count)) {
+                dispatch.start(thread, identity, id, index);
+            }
+            port.slm.fill(0);
+            ended.fill(false);
+            run_group(code, &mut port, &mut meter, &mut threads, &mut ended)
+                .map_err(|error| error.of(dispatch.kernel_start, code))?;
+            stats.groups += 1;
+            stats.threads += u64::from(count);
+        }
+        stats.instructions = meter.instructions;
+        stats.messages = meter.messages;
+        stats.memory = port.stats;
+        Ok(stats)
+    }
+}
+
+impl ExecStats {
+    fn add(&mut self, other: &ExecStats) {
+        self.groups += other.groups;
+        self.threads += other.threads;
+        self.instructions += other.instructions;
+        self.messages += other.messages;
+        self.memory.add(&other.memory);
+    }
+}
+
+/// Why a group stopped, and where.
+enum GroupError {
+    Budget { at: u32, instructions: u64 },
+    Stopped { at: u32, why: Stop },
+    Deadlock { waiting: u32, threads: u32 },
+}
+
+impl GroupError {
+    fn of(self, kernel: u64, code: &Code) -> ExecError {
+        let place = |at: u32| {
+            let micro = code.micros.get(at as usize);
+            (micro.map_or(u32::MAX, |micro| micro.offset), code.line(at))
+        };
+        match self {
+            GroupError::Budget { at, instructions } => {
+                let (offset, text) = place(at);
+                ExecError::Budget { kernel, offset, text, instructions }
+            }
+            GroupError::Stopped { at, why: Stop::Fault(fault) } => {
+                let (offset, text) = place(at);
+                ExecError::Fault { kernel, offset, text, fault }
+            }
+            GroupError::Stopped { at, why: Stop::Unsupported(reason) } => {
+                let (offset, text) = place(at);
+                ExecError::Unsupported { kernel, offset, text, reason: reason.into() }
+            }
+            GroupError::Deadlock { waiting, threads } => {
+                ExecError::BarrierDeadlock { kernel, waiting, threads }
+            }
+        }
+    }
+}
+
+/// Runs a group's threads in turns, each to its end or to the next barrier.
+fn run_group<M: GpuMemory>(
+    code: &Code,
+    port: &mut Port<'_, M>,
+    meter: &mut Meter,
+    threads: &mut [Thread],
+    ended: &mut [bool],
+) -> Result<(), GroupError> {
+    let count = threads.len() as u32;
+    let mut group = Group { threads: count, ..Group::default() };
+    loop {
+        let (mut running, before) = (0, (meter.instructions, group.completed));
+        for (thread, ended) in threads.iter_mut().zip(ended.iter_mut()).filter(|(_, ended)| !**ended) {
+            match thread.run(code, port, &mut group, meter) {
+                Ok(Pause::Ended) => *ended = true,
+                Ok(Pause::Barrier) => running += 1,
+                Ok(Pause::Budget) => {
+                    return Err(GroupError::Budget { at: thread.ip, instructions: meter.instructions });
+                }
+                Err(why) => return Err(GroupError::Stopped { at: thread.ip, why }),
+            }
+        }
+        if running == 0 {
+            return Ok(());
+        }
+        if before == (meter.instructions, group.completed) {
+            return Err(GroupError::Deadlock { waiting: running, threads: count });
+        }
+    }
 }
 
 /// Ids of the `number`-th group, x fastest.

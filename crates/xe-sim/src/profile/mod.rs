@@ -6,6 +6,7 @@
 mod arc_b;
 mod dg2;
 
+use crate::eu::Geometry;
 use crate::trace::EngineClass;
 
 /// Which command layouts the card's streamer understands.
@@ -122,6 +123,22 @@ impl Profile {
             u64::from(found.copied().unwrap_or(0))
         };
         value(2) * value(3) * value(15)
+    }
+
+    /// The hardware threads there are, for executing kernels; `None` where the instruction set has no model.
+    /// Dual subslices are numbered without gaps: the fused-off ones of these cards are the last.
+    pub fn geometry(&self) -> Option<Geometry> {
+        const DSS_COMPUTE: u16 = 2;
+        match self.family {
+            Family::XeHpg => {}
+            Family::Xe2Hpg => return None,
+        }
+        let value = |key: u32| {
+            self.hwconfig.iter().find(|(k, _)| *k == key).and_then(|(_, values)| values.first()).copied()
+        };
+        let mask = self.topology.iter().find(|t| t.kind == DSS_COMPUTE)?.mask;
+        let dss = mask.iter().map(|byte| byte.count_ones()).sum();
+        Some(Geometry { dss, eus_per_dss: value(3)?, threads_per_eu: value(15)? })
     }
 
     /// The highest frequency of the main GT, MHz.

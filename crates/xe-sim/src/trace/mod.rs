@@ -10,7 +10,7 @@ pub(crate) use sink::{clock_ns, now_ns};
 use serde::{Deserialize, Serialize};
 
 /// Version of this format. A reader refuses a higher one.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -126,7 +126,25 @@ pub enum Event {
         groups: [u32; 3],
         /// Pointers found in inline data and indirect payload that fall in a range bound now or earlier.
         pointers: Vec<Pointer>,
+        /// The device executes it: `Executed` or `QueueBanned` follows.
         executed: bool,
+    },
+    /// Dispatch `n` ran to its end.
+    Executed {
+        n: u64,
+        groups: u64,
+        threads: u64,
+        /// SIMD instructions; of them, messages.
+        instructions: u64,
+        messages: u64,
+        /// Bytes read and written outside shared local memory.
+        read: u64,
+        written: u64,
+        /// Its accesses to addresses with nothing bound, by the range that was bound there before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unmapped: Vec<Unmapped>,
+        /// Time it took the model, ns.
+        ns: u64,
     },
     /// A pointer of dispatch `n` that had been bound and no longer is.
     Hazard {
@@ -235,6 +253,18 @@ pub struct Pointer {
     pub bound: bool,
 }
 
+/// Bytes that a dispatch read (as zeros) and wrote (to nowhere) in a range that is not bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmapped {
+    /// The range as it was last bound; both zero where nothing ever was.
+    pub range_addr: u64,
+    pub range_len: u64,
+    /// Lowest address of these accesses.
+    pub first: u64,
+    pub read: u64,
+    pub written: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryEntry {
     pub seq: u64,
@@ -256,6 +286,18 @@ pub struct Summary {
     pub unmapped_reads: u64,
     pub unmapped_writes: u64,
     pub copied_bytes: u64,
+    /// Dispatches that ran to their end, with their SIMD instructions and the time they took the model.
+    #[serde(default)]
+    pub executed: u64,
+    #[serde(default)]
+    pub instructions: u64,
+    #[serde(default)]
+    pub executing_ns: u64,
+    /// Bytes that dispatches read and wrote with nothing bound there.
+    #[serde(default)]
+    pub kernel_unmapped_read: u64,
+    #[serde(default)]
+    pub kernel_unmapped_written: u64,
     pub notifications: u64,
     /// Time spent in the supervisor's handlers, ns.
     pub handler_ns: u64,

@@ -1,0 +1,101 @@
+//! One dispatch, executed: the walker's threads on the execution units ([`crate::eu`]), their accesses on the memory
+//! of the queue's VM.
+//!
+//! Layers: `user` (client memory, in bulk) ← `view` (addresses → arena, client, nothing) ← this (threads of ours, what
+//! came of it).
+
+mod user;
+mod view;
+
+use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
+
+use crate::cs::memory::GpuMemory;
+use crate::eu::{self, Budget, Dispatch, ExecError, ExecStats, KernelCache};
+use crate::trace::Unmapped;
+use user::{Fetch, UserPages, Want};
+use view::{Space, Tally, View};
+
+/// Instructions that a dispatch may execute: some minutes of the model's time. A kernel that needs more may as well
+/// never end, and which of the two is not known.
+const BUDGET: Budget = Budget { instructions: 20_000_000_000 };
+/// Threads of a dispatch from which on it is worth to spread them over the host's cores.
+const WORTH_SHARING: u64 = 64;
+
+/// What a dispatch did, as far as it got.
+pub(crate) struct Outcome {
+    pub result: Result<ExecStats, ExecError>,
+    /// Accesses with nothing behind them.
+    pub unmapped: Vec<Unmapped>,
+    /// Bytes that the client's memory did not take back.
+    pub refused: u64,
+}
+
+/// A request to the thread that may touch client memory, and the way back.
+struct Errand {
+    want: Want,
+    reply: mpsc::SyncSender<Option<Vec<u8>>>,
+}
+
+struct Messenger(mpsc::Sender<Errand>);
+
+impl Fetch for Messenger {
+    fn fetch(&mut self, want: Want) -> Option<Vec<u8>> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        self.0.send(Errand { want, reply }).ok()?;
+        answer.recv().ok()?
+    }
+}
+
+/// Executes a dispatch to its end.
+pub(crate) fn run(memory: &GpuMemory<'_>, kernels: &mut KernelCache, dispatch: &Dispatch<'_>) -> Outcome {
+    let space = Space {
+        vm: memory.vm,
+        arena: memory.arena,
+        pages: UserPages::default(),
+        tally: Mutex::new(Tally::default()),
+    };
+    let result = execute(&space, memory, kernels, dispatch);
+    let Space { pages, tally, .. } = space;
+    let refused = pages.write_back(memory.client);
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let unmapped = tally
+        .0
+        .into_iter()
+        .map(|((range_addr, range_len), missed)| Unmapped {
+            range_addr,
+            range_len,
+            first: missed.first,
+            read: missed.read,
+            written: missed.written,
+        })
+        .collect();
+    Outcome { result, unmapped, refused }
+}
+
+fn execute(
+    space: &Space<'_>,
+    memory: &GpuMemory<'_>,
+    kernels: &mut KernelCache,
+    dispatch: &Dispatch<'_>,
+) -> Result<ExecStats, ExecError> {
+    let mut view = View::new(space, memory.client);
+    let prepared = eu::prepare(dispatch, &mut view, kernels)?;
+    let workers = rayon::current_num_threads();
+    let threads = dispatch.groups().saturating_mul(dispatch.threads_per_group.into());
+    if workers < 2 || dispatch.groups() < 2 || threads < WORTH_SHARING {
+        return prepared.run(&mut view, BUDGET);
+    }
+    let (errands, inbox) = mpsc::channel::<Errand>();
+    let views: Vec<_> = (0..workers).map(|_| View::new(space, Messenger(errands.clone()))).collect();
+    // The inbox closes when the last view is gone.
+    drop(errands);
+    let client = memory.client;
+    prepared.run_parallel(views, BUDGET, || {
+        let mut client = client;
+        for errand in inbox {
+            // A view that does not wait any more has failed by itself.
+            let _ = errand.reply.send(client.fetch(errand.want));
+        }
+    })
+}
