@@ -337,6 +337,9 @@ pub fn map_op(handle: u32, offset: u64, addr: u64, range: u64) -> BindOp {
     op
 }
 
+/// A kernel that does nothing: `send.gtwy` with end-of-thread.
+pub const END_OF_THREAD: [u32; 4] = [0x8000_0031, 0x0000_0004, 0x3020_7f0c, 0];
+
 /// Assembles batches.
 #[derive(Clone, Debug, Default)]
 pub struct Batch(pub Vec<u32>);
@@ -380,13 +383,16 @@ impl Batch {
         self.words(&w)
     }
 
-    /// COMPUTE_WALKER (Gfx12.5 layout) with indirect data, and an immediate post-sync write unless `post` is 0.
+    /// COMPUTE_WALKER (Gfx12.5 layout): four groups of one thread with eight channels, indirect data, and an immediate
+    /// post-sync write unless `post` is 0.
     pub fn walker(self, indirect: u32, len: u32, kernel: u32, post: u64, value: u64) -> Batch {
         let mut w = [0u32; 39];
         w[0] = 0x7208_0025;
         (w[2], w[3]) = (len, indirect);
+        (w[5], w[6]) = (0xff, 7);
         (w[7], w[8], w[9]) = (4, 1, 1);
         w[18] = kernel;
+        w[23] = 1;
         if post != 0 {
             w[26] = 1;
             (w[27], w[28]) = (post as u32, (post >> 32) as u32);

@@ -2,7 +2,7 @@
 
 use xe_sim::client::{Errno, Reply};
 use xe_sim::device::Next;
-use xe_sim::testkit::{Batch, Bench, map_op};
+use xe_sim::testkit::{Batch, Bench, END_OF_THREAD, map_op};
 use xe_sim::trace::Event;
 use xe_sim::uapi::{ioc, wire};
 
@@ -90,7 +90,8 @@ fn hazard_names_the_range_and_its_whole_history() {
     const PRIVATE: u64 = 0x40_0000;
     let mut s = setup(LR | SCRATCH, COMPUTE);
     let private = s.b.bo(2 * K64, 1).expect("private surface");
-    let dispatch = |heap: u64| Batch::new().bases(heap, BATCH).walker(0, 64, 0, DATA + 128, 1).end();
+    let dispatch = |heap: u64| Batch::new().bases(heap, BATCH).walker(0, 64, 0x1000, DATA + 128, 1).end();
+    s.b.write_bo(s.batch, 0x1000, &Batch::new().words(&END_OF_THREAD).bytes());
     // A canonical pointer into the middle of the surface, at payload offset 24.
     s.b.write_bo(s.data, 24, &(PRIVATE + 0x1000).to_le_bytes());
     s.b.map(s.vm, private, 0, PRIVATE, 2 * K64).expect("bind");
@@ -106,7 +107,7 @@ fn hazard_names_the_range_and_its_whole_history() {
         })
         .collect();
     assert_eq!(dispatches.len(), 2);
-    assert!(dispatches.iter().all(|(_, _, executed)| !executed));
+    assert!(dispatches.iter().all(|(_, _, executed)| *executed));
     let at24 = |i: usize| dispatches[i].1.iter().find(|p| p.payload_offset == 24 && p.range_addr == PRIVATE);
     assert!(at24(0).is_some_and(|p| p.bound) && at24(1).is_some_and(|p| !p.bound));
     let hazards: Vec<_> = events.iter().filter(|e| matches!(e, Event::Hazard { .. })).collect();
@@ -115,8 +116,51 @@ fn hazard_names_the_range_and_its_whole_history() {
     };
     assert_eq!((*n, *pointer, *range_addr, *range_len), (2, PRIVATE + 0x1000, PRIVATE, 2 * K64));
     assert_eq!(history.iter().map(|h| h.bound).collect::<Vec<_>>(), [true, false]);
-    // The post-sync write happened, the kernel did not.
-    assert_eq!(s.data_u32(128), 1);
+    assert_eq!(s.data_u32(128), 1, "the post-sync write");
+    let executed: Vec<_> = events.iter().filter(|e| matches!(e, Event::Executed { .. })).collect();
+    let [Event::Executed { n: 1, groups: 4, threads: 4, instructions: 4, .. }, Event::Executed { n: 2, .. }] =
+        executed[..]
+    else {
+        panic!("two dispatches of four groups: {executed:?}");
+    };
+}
+
+#[test]
+fn kernel_that_the_model_cannot_execute_ends_the_queue_and_is_named() {
+    let mut s = setup(LR | SCRATCH, COMPUTE);
+    // Zeros: no instruction.
+    let batch = Batch::new().bases(DATA, BATCH).walker(0, 64, 0x2000, DATA + 128, 1).end();
+    assert!(s.run(batch).is_ok());
+    assert!(s.b.banned(s.queue).expect("a queue"));
+    assert_eq!(s.data_u32(128), 0, "no post-sync");
+    let name = s.b.events().into_iter().find_map(|e| match e {
+        Event::UnsupportedCommand { name, .. } => Some(name),
+        _ => None,
+    });
+    let name = name.expect("it is in the trace");
+    assert!(name.contains("`illegal` at 0x0 of the kernel at 0x102000"), "{name}");
+}
+
+#[test]
+fn kernel_in_unbound_memory_never_ends() {
+    let mut s = setup(LR | SCRATCH, COMPUTE);
+    let batch = Batch::new().bases(DATA, 0x4000_0000).walker(0, 64, 0, DATA + 128, 1).end();
+    s.run(batch).expect("exec");
+    assert!(!s.b.banned(s.queue).expect("a queue"), "as the hardware's, it goes on for ever");
+    let p = s.b.device.advance();
+    assert_eq!((p.next, p.advanced, s.data_u32(128)), (Next::Poll, false, 0));
+
+    let mut s = setup(LR, COMPUTE);
+    let batch = Batch::new().bases(DATA, 0x4000_0000).walker(0, 64, 0, DATA + 128, 1).end();
+    s.run(batch).expect("exec");
+    assert!(s.b.banned(s.queue).expect("a queue"), "a fault without a scratch page");
+}
+
+#[test]
+fn card_whose_instructions_have_no_model_executes_nothing_and_says_so() {
+    let mut b = Bench::new("b580", &[]);
+    let says = |e: &Event| matches!(e, Event::Start { executes_kernels: false, .. });
+    assert!(b.events().iter().any(says));
 }
 
 #[test]

@@ -431,7 +431,9 @@ impl<'a, M: GpuMemory> Port<'a, M> {
             }
             self.stats.atomics += 1;
             if !offset.wrapping_add(surface.base).is_multiple_of(size as u64) {
-                return Err(Trouble::Unsupported("atomic at an address that is no multiple of its size".into()));
+                return Err(Trouble::Unsupported(
+                    "atomic at an address that is no multiple of its size".into(),
+                ));
             }
             let mut update = |old: u64| apply(op, size, old, a, b);
             if access.model == Model::Slm {

@@ -183,7 +183,8 @@ impl Prepared<'_> {
         let mut stats = ExecStats::default();
         for number in numbers {
             let id = group_id(dispatch.group_start, counts, number);
-            for ((index, thread), identity) in (0..).zip(threads.iter_mut()).zip(spawner.group(number, count)) {
+            for ((index, thread), identity) in (0..).zip(threads.iter_mut()).zip(spawner.group(number, count))
+            {
                 dispatch.start(thread, identity, id, index);
             }
             port.slm.fill(0);

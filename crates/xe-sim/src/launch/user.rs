@@ -307,9 +307,8 @@ mod tests {
         let (mut recent, mut fetch) = (Recent::default(), client);
         let window = (start, start + 3 * PAGE);
         let mut byte = [0];
-        let mut there = |page: u64| {
-            pages.read(&mut recent, &mut fetch, place(start + page * PAGE, window), &mut byte)
-        };
+        let mut there =
+            |page: u64| pages.read(&mut recent, &mut fetch, place(start + page * PAGE, window), &mut byte);
         assert_eq!([there(0), there(1), there(2)], [true, false, true]);
         assert!(pages.write(&mut recent, &mut fetch, place(start, window), &[5; 8]));
         memory.unmap(start);
