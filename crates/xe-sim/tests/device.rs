@@ -28,7 +28,8 @@ struct Setup {
 }
 
 fn setup(vm_flags: u32, class: u16) -> Setup {
-    let mut b = Bench::new("a770", &[]);
+    // The A770's VMs have a scratch page whether they ask for it or not.
+    let mut b = Bench::new(if vm_flags & SCRATCH != 0 { "a770" } else { "a380" }, &[]);
     let vm = b.vm(vm_flags).expect("vm");
     let queue = b.queue(vm, class).expect("queue");
     let batch = b.bo(K64, 1).expect("batch object");
@@ -154,6 +155,19 @@ fn kernel_in_unbound_memory_never_ends() {
     let batch = Batch::new().bases(DATA, 0x4000_0000).walker(0, 64, 0, DATA + 128, 1).end();
     s.run(batch).expect("exec");
     assert!(s.b.banned(s.queue).expect("a queue"), "a fault without a scratch page");
+}
+
+#[test]
+fn big_die_gives_every_vm_a_scratch_page() {
+    for (profile, expected) in [("a770", true), ("a750", true), ("a380", false)] {
+        let mut b = Bench::new(profile, &[]);
+        b.vm(LR).expect("vm");
+        let made = b.events().into_iter().find_map(|e| match e {
+            Event::VmCreate { scratch, .. } => Some(scratch),
+            _ => None,
+        });
+        assert_eq!(made, Some(expected), "{profile}: workaround 14016763929");
+    }
 }
 
 #[test]

@@ -173,6 +173,9 @@ fn execute(
     m.counters.executed += 1;
     m.counters.instructions += stats.instructions;
     m.counters.executing_ns += ns;
+    m.counters.native_dispatches += u64::from(outcome.native.groups > 0);
+    m.counters.native_bytes += outcome.native.bytes;
+    m.counters.sampled_groups += outcome.native.sampled;
     m.trace.emit(Event::Executed {
         n,
         groups: stats.groups,
@@ -182,6 +185,9 @@ fn execute(
         read: stats.memory.read,
         written: stats.memory.written,
         unmapped: outcome.unmapped,
+        native_groups: outcome.native.groups,
+        native_bytes: outcome.native.bytes,
+        sampled_groups: outcome.native.sampled,
         ns,
     });
     Ok(())

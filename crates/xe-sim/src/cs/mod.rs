@@ -58,6 +58,9 @@ pub struct Counters {
     pub executed: u64,
     pub instructions: u64,
     pub executing_ns: u64,
+    pub native_dispatches: u64,
+    pub native_bytes: u64,
+    pub sampled_groups: u64,
     pub kernel_unmapped_read: u64,
     pub kernel_unmapped_written: u64,
     /// Unsupported commands by name.

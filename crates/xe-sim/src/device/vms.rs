@@ -18,8 +18,8 @@ impl Device {
     pub(super) fn vm_create(&mut self, caller: &Caller, a: &mut Argument) -> Result<(), Errno> {
         let mut c = VmCreate::load(a);
         require(c.extensions() == 0 && c.reserved0() == 0 && c.reserved1() == 0)?;
-        let flags = c.flags();
-        require(flags & !FLAGS == 0)?;
+        require(c.flags() & !FLAGS == 0)?;
+        let flags = c.flags() | if self.profile.always_scratch { FLAG_SCRATCH } else { 0 };
         if flags & FLAG_FAULT != 0 {
             require(flags & FLAG_LR != 0 && self.profile.fault_mode)?;
             // The card could, the model cannot: answered as by a kernel without it.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::idiom::{self, Idiom};
 use super::lower;
 use super::memory::{Fault, GpuMemory};
 use super::micro::Micro;
@@ -19,6 +20,7 @@ pub(super) struct Code {
     pub index: HashMap<u32, u32>,
     instructions: Vec<(u32, Instruction)>,
     text: Vec<u8>,
+    pub idiom: Option<Idiom>,
 }
 
 impl Code {
@@ -64,7 +66,13 @@ impl KernelCache {
 
 impl Code {
     fn empty() -> Self {
-        Self { micros: Vec::new(), index: HashMap::new(), instructions: Vec::new(), text: Vec::new() }
+        Self {
+            micros: Vec::new(),
+            index: HashMap::new(),
+            instructions: Vec::new(),
+            text: Vec::new(),
+            idiom: None,
+        }
     }
 }
 
@@ -94,7 +102,9 @@ fn read(start: u64, memory: &mut impl GpuMemory) -> Result<Code, Fault> {
     }
     text.truncate(at);
     let (micros, index) = lower::all(&instructions);
-    Ok(Code { micros, index, instructions, text })
+    let mut code = Code { micros, index, instructions, text, idiom: None };
+    code.idiom = idiom::recognise(&code);
+    Ok(code)
 }
 
 /// Reads on to the end of a page: what lies behind it may not be bound. False: there is no more.

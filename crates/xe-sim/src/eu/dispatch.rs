@@ -107,6 +107,12 @@ impl Dispatch<'_> {
         self.counts().iter().map(|n| u64::from(*n)).product()
     }
 
+    /// Groups, if all lie along x.
+    pub fn in_one_row(&self) -> Option<u64> {
+        let [x, y, z] = self.counts();
+        (y == 1 && z == 1).then_some(x.into())
+    }
+
     pub(super) fn counts(&self) -> [u32; 3] {
         std::array::from_fn(|d| {
             let (start, end) = (self.group_start.get(d), self.group_end.get(d));

@@ -2,7 +2,8 @@
 //!
 //! Layers: `regs`, `micro` (plain data) ← `operand`, `float`, `int`, `math` ← `alu` (arithmetic), `flow` (branches),
 //! `message` (descriptors) ← `port` (memory accesses) ← `thread` ← `execute` (groups of a dispatch). `lower` turns
-//! decoded instructions ([`crate::isa`]) into `micro`, once a kernel (`cache`).
+//! decoded instructions ([`crate::isa`]) into `micro`, once a kernel (`cache`); `idiom` recognises kernels that only move
+//! bytes.
 //!
 //! What is not modelled ends the dispatch with [`ExecError::Unsupported`]; see the table in `docs/device-model.md`.
 
@@ -11,6 +12,7 @@ mod cache;
 mod dispatch;
 mod float;
 mod flow;
+mod idiom;
 mod int;
 mod lower;
 mod math;
@@ -26,6 +28,7 @@ mod walker;
 
 pub use cache::KernelCache;
 pub use dispatch::{Dispatch, Geometry, LocalIds};
+pub use idiom::Idiom;
 pub use memory::{Access, Fault, GpuMemory};
 pub use port::PortStats;
 pub use run::{Budget, ExecError, ExecStats, Prepared, execute, prepare};

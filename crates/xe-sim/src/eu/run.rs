@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::cache::{Code, KernelCache};
 use super::dispatch::{Dispatch, Spawner};
+use super::idiom::Idiom;
 use super::memory::{Fault, GpuMemory};
 use super::port::{Port, PortStats};
 use super::thread::{Group, Meter, Pause, Stop, Thread};
@@ -99,10 +100,15 @@ pub fn prepare<'a>(
 /// A dispatch ready to run.
 pub struct Prepared<'a> {
     dispatch: &'a Dispatch<'a>,
-    pub(super) code: &'a Code,
+    code: &'a Code,
 }
 
 impl Prepared<'_> {
+    /// Set when the kernel does nothing but move bytes, the same in every group of a row.
+    pub fn idiom(&self) -> Option<Idiom> {
+        self.code.idiom
+    }
+
     /// Executes all groups, one after the other.
     ///
     /// # Errors
@@ -202,7 +208,7 @@ impl Prepared<'_> {
 }
 
 impl ExecStats {
-    fn add(&mut self, other: &ExecStats) {
+    pub(crate) fn add(&mut self, other: &ExecStats) {
         self.groups += other.groups;
         self.threads += other.threads;
         self.instructions += other.instructions;

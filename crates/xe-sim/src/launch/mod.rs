@@ -1,9 +1,10 @@
 //! One dispatch, executed: the walker's threads on the execution units ([`crate::eu`]), their accesses on the memory
 //! of the queue's VM.
 //!
-//! Layers: `user` (client memory, in bulk) ← `view` (addresses → arena, client, nothing) ← this (threads of ours, what
-//! came of it).
+//! Layers: `user` (client memory, in bulk) ← `view` (addresses → arena, client, nothing) ← `native` (kernels that are
+//! proved to be copies or fills) ← this (threads of ours, what came of it).
 
+mod native;
 mod user;
 mod view;
 
@@ -13,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::cs::memory::GpuMemory;
 use crate::eu::{self, Budget, Dispatch, ExecError, ExecStats, KernelCache};
 use crate::trace::Unmapped;
+pub(crate) use native::Native;
 use user::{Fetch, UserPages, Want};
 use view::{Space, Tally, View};
 
@@ -29,6 +31,8 @@ pub(crate) struct Outcome {
     pub unmapped: Vec<Unmapped>,
     /// Bytes that the client's memory did not take back.
     pub refused: u64,
+    /// What was done at the host's speed.
+    pub native: Native,
 }
 
 /// A request to the thread that may touch client memory, and the way back.
@@ -55,7 +59,10 @@ pub(crate) fn run(memory: &GpuMemory<'_>, kernels: &mut KernelCache, dispatch: &
         pages: UserPages::default(),
         tally: Mutex::new(Tally::default()),
     };
-    let result = execute(&space, memory, kernels, dispatch);
+    let (result, native) = match execute(&space, memory, kernels, dispatch) {
+        Ok((stats, native)) => (Ok(stats), native),
+        Err(error) => (Err(error), Native::default()),
+    };
     let Space { pages, tally, .. } = space;
     let refused = pages.write_back(memory.client);
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +77,7 @@ pub(crate) fn run(memory: &GpuMemory<'_>, kernels: &mut KernelCache, dispatch: &
             written: missed.written,
         })
         .collect();
-    Outcome { result, unmapped, refused }
+    Outcome { result, unmapped, refused, native }
 }
 
 fn execute(
@@ -78,24 +85,29 @@ fn execute(
     memory: &GpuMemory<'_>,
     kernels: &mut KernelCache,
     dispatch: &Dispatch<'_>,
-) -> Result<ExecStats, ExecError> {
+) -> Result<(ExecStats, Native), ExecError> {
     let mut view = View::new(space, memory.client);
     let prepared = eu::prepare(dispatch, &mut view, kernels)?;
+    if let Some(done) = native::run(memory, &mut view, &prepared, dispatch)? {
+        return Ok(done);
+    }
+    let modelled = |stats| (stats, Native::default());
     let workers = rayon::current_num_threads();
     let threads = dispatch.groups().saturating_mul(dispatch.threads_per_group.into());
     if workers < 2 || dispatch.groups() < 2 || threads < WORTH_SHARING {
-        return prepared.run(&mut view, BUDGET);
+        return prepared.run(&mut view, BUDGET).map(modelled);
     }
     let (errands, inbox) = mpsc::channel::<Errand>();
     let views: Vec<_> = (0..workers).map(|_| View::new(space, Messenger(errands.clone()))).collect();
     // The inbox closes when the last view is gone.
     drop(errands);
     let client = memory.client;
-    prepared.run_parallel(views, BUDGET, || {
+    let result = prepared.run_parallel(views, BUDGET, || {
         let mut client = client;
         for errand in inbox {
             // A view that does not wait any more has failed by itself.
             let _ = errand.reply.send(client.fetch(errand.want));
         }
-    })
+    });
+    result.map(modelled)
 }

@@ -96,5 +96,6 @@ pub static B580: Profile = Profile {
     ],
     guc: [0, 1, 20, 0],
     fault_mode: true,
+    always_scratch: false,
     pat_entries: 32,
 };

@@ -64,6 +64,7 @@ const fn dg2(
     gts: &'static [Gt],
     hwconfig: &'static [(u32, &'static [u32])],
     topology: &'static [Topology],
+    always_scratch: bool,
 ) -> Profile {
     Profile {
         name,
@@ -85,6 +86,7 @@ const fn dg2(
         topology,
         guc: [0, 1, 19, 0],
         fault_mode: false,
+        always_scratch,
         pat_entries: 4,
     }
 }
@@ -113,6 +115,7 @@ pub static A770: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0xff, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
+    true,
 );
 
 /// The A770's die with 28 of 32 dual subslices.
@@ -139,6 +142,7 @@ pub static A750: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0xff, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
+    true,
 );
 
 /// The small die (G11): 2 slices × 4 dual subslices.
@@ -165,4 +169,5 @@ pub static A380: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
+    false,
 );

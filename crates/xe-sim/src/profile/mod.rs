@@ -110,6 +110,9 @@ pub struct Profile {
     pub guc: [u32; 4],
     /// Whether VMs in page-fault mode exist (xe: `has_usm`).
     pub fault_mode: bool,
+    /// Every VM has a scratch page, asked for or not: the xe kernel's workaround 14016763929 (xe_wa_oob.rules: DG2 G10 and
+    /// G12; xe_vm.c `xe_vm_create_ioctl`).
+    pub always_scratch: bool,
     /// Valid PAT indices are 0..this (xe: `pat.n_entries`).
     pub pat_entries: u16,
 }

@@ -143,6 +143,14 @@ pub enum Event {
         /// Its accesses to addresses with nothing bound, by the range that was bound there before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unmapped: Vec<Unmapped>,
+        /// Groups that were not executed: the kernel is proved to be a copy or a fill, and these bytes were moved at the
+        /// host's speed after a sample of its groups had been executed and compared.
+        #[serde(default)]
+        native_groups: u64,
+        #[serde(default)]
+        native_bytes: u64,
+        #[serde(default)]
+        sampled_groups: u64,
         /// Time it took the model, ns.
         ns: u64,
     },
@@ -293,6 +301,13 @@ pub struct Summary {
     pub instructions: u64,
     #[serde(default)]
     pub executing_ns: u64,
+    /// Of the executed dispatches, copies and fills at the host's speed: dispatches, bytes, groups executed and compared.
+    #[serde(default)]
+    pub native_dispatches: u64,
+    #[serde(default)]
+    pub native_bytes: u64,
+    #[serde(default)]
+    pub sampled_groups: u64,
     /// Bytes that dispatches read and wrote with nothing bound there.
     #[serde(default)]
     pub kernel_unmapped_read: u64,
