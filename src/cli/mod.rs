@@ -63,6 +63,9 @@ pub enum Command {
     /// Any command, read by the rules of a matrix: what an arm of the command front end runs.
     #[command(hide = true)]
     CommandRepro(crate::frontend::command::CommandArgs),
+    /// (small programs with known answers, used by tests)
+    #[command(hide = true, name = "level-zero-check")]
+    LevelZeroCheck(crate::frontend::level_zero::programs::CheckArgs),
     /// A reproducer without a driver, for tests of the process layer.
     #[command(hide = true)]
     MockRepro(crate::frontend::mock::MockReproArgs),

@@ -90,6 +90,7 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::MockRepro(args) => crate::frontend::mock::main(args),
         Command::MockRun(args) => crate::frontend::mock_run::main(args),
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),
+        Command::LevelZeroCheck(args) => crate::frontend::level_zero::programs::main(args),
     }?;
     Ok(exit.into())
 }

@@ -1,7 +1,9 @@
 //! Facts → the few values of the truth table, with one sentence of evidence for each instrument that spoke.
 
+use std::collections::BTreeMap;
+
 use crate::model::arm::Observer;
-use crate::model::facts::{Facts, LoadedLibrary};
+use crate::model::facts::{Facts, LoadedLibrary, SimFacts};
 use crate::model::repro::{Check, Phase, ReproError, ReproResult};
 use crate::model::verdict::{Evidence, RunEnd};
 
@@ -55,6 +57,9 @@ pub fn reduce(
     };
     if context.simulated {
         say("sim", why);
+    }
+    if let Some(text) = facts.sim.as_ref().and_then(executed) {
+        say("sim", text);
     }
     let unsupported = unsupported(facts);
     if !unsupported.is_empty() {
@@ -311,6 +316,37 @@ fn counts(checks: &[&Check]) -> String {
         sum(|c| c.untouched),
         sum(|c| c.control_wrong)
     )
+}
+
+/// What the device executed, and what its kernels met that is not bound.
+fn executed(sim: &SimFacts) -> Option<String> {
+    let s = &sim.summary;
+    if s.executed == 0 {
+        return None;
+    }
+    let mut text = format!("executed {} dispatches, {} SIMD instructions", s.executed, s.instructions);
+    if s.native_dispatches > 0 {
+        text += &format!(
+            "; {} of them are copies or fills of {} bytes at the host's speed, {} groups of them executed and compared",
+            s.native_dispatches, s.native_bytes, s.sampled_groups
+        );
+    }
+    let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for missed in &sim.unmapped {
+        let role = match (&missed.role, missed.range_len) {
+            (Some(role), _) => role,
+            (None, 0) => "memory that was never bound",
+            (None, _) => "another range that was bound",
+        };
+        let sum = roles.entry(role).or_default();
+        *sum = (sum.0 + missed.read, sum.1 + missed.written);
+    }
+    for (role, (read, written)) in roles {
+        text += &format!(
+            "; kernels read {read} bytes of and wrote {written} bytes to {role}, which is not bound"
+        );
+    }
+    Some(text)
 }
 
 /// Names of what the model refused, with counts.

@@ -57,6 +57,8 @@ fn hole(sim: &SimFacts) -> Option<String> {
         Some(format!("{} lines of the device's trace were not understood", sim.not_understood))
     } else if count(sim.dispatches.len()) != sim.summary.dispatches {
         Some(format!("the trace shows {} of {} dispatches", sim.dispatches.len(), sim.summary.dispatches))
+    } else if sim.executes_kernels && sim.summary.executed != sim.summary.dispatches {
+        Some(format!("the device executed {} of {} dispatches", sim.summary.executed, sim.summary.dispatches))
     } else if count(sim.hazards.len()) != sim.summary.hazards {
         Some(format!("the trace shows {} of {} hazards", sim.hazards.len(), sim.summary.hazards))
     } else {

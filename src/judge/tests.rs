@@ -81,10 +81,14 @@ fn lost_surface_is_corrupt_on_residency_with_a_stable_signature() {
 fn executing_device_gives_both_bases_and_the_counts() {
     let mut run = Run::clean();
     lose_surface(&mut run.facts);
-    run.facts.sim.as_mut().unwrap().executes_kernels = true;
+    let sim = run.facts.sim.as_mut().unwrap();
+    (sim.executes_kernels, sim.summary.executed) = (true, 1);
     run.end = RunEnd::Exited { code: 1 };
     let check = &mut run.result().checks[1];
     (check.wrong, check.untouched) = (131_072, 65_536);
+    let judged = run.judge();
+    assert_eq!(judged.verdict.word(), "harness-error", "one of two dispatches was not executed: {judged:?}");
+    run.facts.sim.as_mut().unwrap().summary.executed = 2;
     let judged = run.judge();
     let expected = Verdict::Corrupt {
         basis: Basis::Both,

@@ -6,7 +6,7 @@ use xe_sim::trace::{BindOp, Event, PointerRole, Record, TRACE_VERSION};
 
 use crate::logs::lines::{self, LineSink};
 use crate::logs::neo::ranges::Histories;
-use crate::model::facts::{BindEvent, DispatchFact, HazardFact, SimFacts};
+use crate::model::facts::{BindEvent, DispatchFact, HazardFact, SimFacts, UnmappedFact};
 use crate::model::repro::PhaseMark;
 
 use super::phase_at;
@@ -148,6 +148,17 @@ impl<'a> Parser<'a> {
                     self.facts.summary.dispatches += 1;
                 }
             }
+            Event::Executed { n, unmapped, .. } => {
+                for missed in unmapped {
+                    if self.facts.unmapped.len() >= MAX_KEPT {
+                        self.facts.dropped += 1;
+                        continue;
+                    }
+                    let role = self.role(PointerRole::Payload, missed.range_len);
+                    let (range_len, read, written) = (missed.range_len, missed.read, missed.written);
+                    self.facts.unmapped.push(UnmappedFact { n, phase, range_len, role, read, written });
+                }
+            }
             Event::Hazard { n, vm, pointer, role, range_addr, range_len, .. } => {
                 if self.facts.hazards.len() >= MAX_KEPT {
                     self.facts.dropped += 1;
@@ -259,7 +270,7 @@ impl LineSink for Parser<'_> {
 
 #[cfg(test)]
 mod tests {
-    use xe_sim::trace::Summary;
+    use xe_sim::trace::{Summary, Unmapped};
 
     use super::*;
     use crate::model::repro::Phase;
@@ -335,6 +346,38 @@ mod tests {
         assert_eq!(events(&facts, 1), [(true, 1)]);
         let roles: Vec<_> = facts.hazards.iter().map(|h| (h.n, h.role.as_deref(), h.phase)).collect();
         assert_eq!(roles, [(2, Some(PRIVATE_SURFACE), Some(Phase::After)), (3, None, Some(Phase::After))]);
+    }
+
+    #[test]
+    fn what_kernels_missed_has_its_role() {
+        let missed = |range_len, read, written| Unmapped {
+            range_addr: 0x1000,
+            range_len,
+            first: 0x1000,
+            read,
+            written,
+        };
+        let executed = Event::Executed {
+            n: 3,
+            groups: 1,
+            threads: 1,
+            instructions: 10,
+            messages: 2,
+            read: 0,
+            written: 0,
+            unmapped: vec![missed(0x10000, 64, 0), missed(0, 0, 32)],
+            native_groups: 0,
+            native_bytes: 0,
+            sampled_groups: 0,
+            ns: 5,
+        };
+        let trace = record(1, 1, start(TRACE_VERSION)) + &record(2, 2, executed);
+        let known = Known { private_surfaces: &[0x10000], ..Known::default() };
+        let facts = facts(trace.as_bytes(), known).unwrap();
+        let seen: Vec<_> =
+            facts.unmapped.iter().map(|u| (u.n, u.role.as_deref(), u.read, u.written)).collect();
+        assert_eq!(seen, [(3, Some(PRIVATE_SURFACE), 64, 0), (3, None, 0, 32)]);
+        assert_eq!(facts.not_understood, 0);
     }
 
     #[test]

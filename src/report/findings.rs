@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
-use crate::model::verdict::Basis;
+use crate::model::verdict::{Basis, Verdict};
 
 use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
@@ -312,7 +312,27 @@ fn instruments(records: &[RunRecord]) -> Option<String> {
     if bad.len() > 3 {
         text += &format!("; and {} more", bad.len() - 3);
     }
+    // Two ways to the verdict: the output elements, and what the device saw bound.
+    let both = records.iter().filter(|r| basis(r) == Some(Basis::Both)).count();
+    let one = records.iter().filter(|r| basis(r).is_some_and(|b| b != Basis::Both)).count();
+    if both > 0 {
+        text += &format!("; data and residency give the same verdict in {both} of {} runs", both + one);
+    }
     Some(text + ".")
+}
+
+fn basis(record: &RunRecord) -> Option<Basis> {
+    match &record.verdict {
+        Verdict::Clean { basis } | Verdict::Corrupt { basis, .. } | Verdict::WrongBefore { basis, .. } => {
+            Some(*basis)
+        }
+        Verdict::Hang { .. }
+        | Verdict::Crash { .. }
+        | Verdict::DeviceLost { .. }
+        | Verdict::BuildFailed { .. }
+        | Verdict::Untestable { .. }
+        | Verdict::HarnessError { .. } => None,
+    }
 }
 
 fn positive_control(seen: &[Seen<'_>]) -> Option<String> {

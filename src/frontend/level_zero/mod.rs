@@ -3,6 +3,7 @@
 mod abi;
 pub mod args;
 mod data;
+pub mod programs;
 mod steps;
 mod sys;
 

@@ -82,6 +82,9 @@ pub struct SimFacts {
     pub dispatches: Vec<DispatchFact>,
     pub hazards: Vec<HazardFact>,
     pub ranges: Vec<RangeHistory>,
+    /// What executed kernels read and wrote where nothing is bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmapped: Vec<UnmappedFact>,
     /// The last line (summary) was there: the trace is whole.
     pub complete: bool,
     pub not_understood: u64,
@@ -113,6 +116,20 @@ pub struct HazardFact {
     /// What the range is, where the harness could tell: "private surface".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+}
+
+/// Bytes that dispatch `n` read (as zeros) and wrote (to nowhere) in one range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnmappedFact {
+    pub n: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// As it was last bound; zero where nothing ever was.
+    pub range_len: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    pub read: u64,
+    pub written: u64,
 }
 
 /// From `/proc/PID/maps` of the client: which driver really ran.

@@ -220,6 +220,17 @@ impl ClientMem for RemoteMem {
         whole(self.0.with_thread(process, |tid| sys::write_remote(tid, addr, buf)), buf.len())
     }
 
+    fn write_pieces(&self, process: ProcessId, pieces: &[(u64, &[u8])]) -> Result<(), Errno> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        if !self.0.listener.current_is_valid() {
+            return Err(EFAULT);
+        }
+        let len = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
+        whole(self.0.with_thread(process, |tid| sys::write_remote_pieces(tid, pieces)), len)
+    }
+
     fn check_range(&self, process: ProcessId, addr: u64, len: u64, access: Access) -> Result<(), Errno> {
         self.0.check_range(process, addr, len, access).unwrap_or(Err(EFAULT))
     }

@@ -232,6 +232,31 @@ pub(super) fn write_remote(tid: u32, addr: u64, buf: &[u8]) -> io::Result<usize>
     transfer(tid, addr, local, Direction::ToClient)
 }
 
+/// Writes every piece at its address, many in one call. Returns the bytes written; fewer than all of them where an
+/// address does not take what it should.
+pub(super) fn write_remote_pieces(tid: u32, pieces: &[(u64, &[u8])]) -> io::Result<usize> {
+    /// What the kernel takes at once (`UIO_MAXIOV`).
+    const AT_ONCE: usize = 1024;
+    let mut done = 0;
+    for some in pieces.chunks(AT_ONCE) {
+        let iovec = |base: *mut c_void, len| libc::iovec { iov_base: base, iov_len: len };
+        let ours: Vec<_> = some.iter().map(|(_, b)| iovec(b.as_ptr().cast_mut().cast(), b.len())).collect();
+        let theirs: Vec<_> = some.iter().map(|(addr, b)| iovec(*addr as *mut c_void, b.len())).collect();
+        let n = ours.len() as libc::c_ulong;
+        // SAFETY: `ours` describes slices that live through the call and are only read; `theirs` is checked by the kernel
+        // against the other process's address space.
+        let r = unsafe { libc::process_vm_writev(tid as i32, ours.as_ptr(), n, theirs.as_ptr(), n, 0) };
+        if r < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        done += r as usize;
+        if r as usize != some.iter().map(|(_, b)| b.len()).sum::<usize>() {
+            break;
+        }
+    }
+    Ok(done)
+}
+
 pub(super) fn read_remote_span(tid: u32, addr: u64, span: &Span<'_>) -> io::Result<usize> {
     transfer(tid, addr, span.as_iovec(), Direction::FromClient)
 }

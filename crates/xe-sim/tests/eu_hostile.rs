@@ -1,0 +1,113 @@
+//! Kernels that no compiler would make: words of real instructions with bits turned over, in any order. The executor
+//! ends within its budget, with a result or a reason, and never panics.
+
+use proptest::prelude::*;
+use xe_sim::eu::{
+    Access, Budget, Dispatch, ExecError, Fault, Geometry, GpuMemory, KernelCache, LocalIds, execute,
+};
+
+const CODE: u64 = 0x1000;
+const BUDGET: u64 = 3_000;
+
+/// The kernel, and one page of data that is everywhere else; the top half of the addresses faults.
+struct Memory {
+    code: Vec<u8>,
+    page: Vec<u8>,
+}
+
+impl GpuMemory for Memory {
+    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<Access, Fault> {
+        for (i, byte) in buf.iter_mut().enumerate() {
+            let at = addr.wrapping_add(i as u64);
+            if at >> 47 & 1 != 0 {
+                return Err(Fault { addr: at, write: false });
+            }
+            let code = at.checked_sub(CODE).and_then(|at| self.code.get(usize::try_from(at).ok()?));
+            *byte = code.copied().unwrap_or(self.page[at as usize & 4095]);
+        }
+        Ok(Access::default())
+    }
+
+    fn write(&mut self, addr: u64, data: &[u8]) -> Result<Access, Fault> {
+        for (i, byte) in data.iter().enumerate() {
+            self.page[addr.wrapping_add(i as u64) as usize & 4095] = *byte;
+        }
+        Ok(Access::default())
+    }
+}
+
+/// The corpus of instruction words, as bytes.
+fn words() -> Vec<Vec<u8>> {
+    let lines = include_str!("isa_corpus/words.txt").lines().filter(|l| !l.starts_with('#'));
+    let hex = |text: &str| -> Option<Vec<u8>> {
+        (0..text.len() / 2).map(|i| u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()).collect()
+    };
+    lines
+        .filter_map(|line| hex(line.split_whitespace().next()?))
+        .filter(|b| matches!(b.len(), 8 | 16))
+        .collect()
+}
+
+fn run(code: Vec<u8>, simd: u8, fill: u8, threads: u32) -> Result<xe_sim::eu::ExecStats, ExecError> {
+    let inline = [fill; 32];
+    let dispatch = Dispatch {
+        kernel_start: CODE,
+        simd,
+        group_start: [0; 3],
+        group_end: [2, 1, 1],
+        local_size: [u32::from(simd) * threads, 1, 1],
+        threads_per_group: threads,
+        last_thread_mask: u32::MAX,
+        local_ids: (fill & 1 != 0).then_some(LocalIds { emit: 3, order: [2, 0, 1] }),
+        inline_data: Some(&inline),
+        indirect_start: u32::from(fill) << 6,
+        general_base: 0,
+        surface_base: 0x2000,
+        bindless_surface_base: 0x3000,
+        binding_table: 0x20,
+        sampler_state: 0,
+        scratch_field: 0x400,
+        scratch_per_thread: 0,
+        slm_bytes: 1024 * u32::from(fill & 3),
+        geometry: Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 },
+    };
+    let mut memory = Memory { code, page: vec![fill; 4096] };
+    let mut cache = KernelCache::default();
+    execute(&dispatch, &mut memory, &mut cache, Budget { instructions: BUDGET })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+    #[test]
+    fn hostile_kernels_end_within_their_budget(
+        picks in proptest::collection::vec((any::<prop::sample::Index>(), 0u8..3, any::<u8>(), any::<u8>()), 1..12),
+        simd in prop::sample::select(vec![8u8, 16, 32]),
+        fill in any::<u8>(),
+        threads in 1u32..4,
+    ) {
+        let words = words();
+        let mut code = Vec::new();
+        for (pick, flips, a, b) in picks {
+            let mut word = words[pick.index(words.len())].clone();
+            for bit in [a, b].into_iter().take(flips.into()) {
+                let at = usize::from(bit) % (8 * word.len());
+                word[at / 8] ^= 1 << (at % 8);
+            }
+            code.extend(word);
+        }
+        if let Ok(stats) = run(code, simd, fill, threads) {
+            prop_assert!(stats.instructions <= BUDGET && stats.messages <= stats.instructions);
+        }
+    }
+}
+
+#[test]
+fn endless_loop_is_stopped_by_the_budget() {
+    // jmpi to itself: the offset counts from the instruction, zero bytes.
+    let jmpi: u128 = u128::from_str_radix("20000080004000000000000000000000", 16).expect("hex");
+    match run(jmpi.to_be_bytes().to_vec(), 8, 0, 1) {
+        Err(ExecError::Budget { instructions, .. }) => assert_eq!(instructions, BUDGET),
+        other => panic!("{other:?}"),
+    }
+}

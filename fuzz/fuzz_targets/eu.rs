@@ -1,0 +1,63 @@
+//! Any bytes as a kernel → the executor: it ends within its budget, without a panic, whatever memory says.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use xe_sim::eu::{Access, Budget, Dispatch, Fault, Geometry, GpuMemory, KernelCache, LocalIds, execute};
+
+const CODE: u64 = 0x1000;
+
+/// The kernel, and one page of data that is everywhere else; the top half of the addresses faults.
+struct Memory<'a> {
+    code: &'a [u8],
+    page: [u8; 4096],
+}
+
+impl GpuMemory for Memory<'_> {
+    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<Access, Fault> {
+        for (i, byte) in buf.iter_mut().enumerate() {
+            let at = addr.wrapping_add(i as u64);
+            if at >> 47 & 1 != 0 {
+                return Err(Fault { addr: at, write: false });
+            }
+            let code = at.checked_sub(CODE).and_then(|at| self.code.get(usize::try_from(at).ok()?));
+            *byte = code.copied().unwrap_or(self.page[at as usize & 4095]);
+        }
+        Ok(Access::default())
+    }
+
+    fn write(&mut self, addr: u64, data: &[u8]) -> Result<Access, Fault> {
+        for (i, byte) in data.iter().enumerate() {
+            self.page[addr.wrapping_add(i as u64) as usize & 4095] = *byte;
+        }
+        Ok(Access::default())
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((choice, code)) = bytes.split_first_chunk::<4>() else { return };
+    let inline: [u8; 32] = std::array::from_fn(|i| choice[i & 3].wrapping_add(i as u8));
+    let dispatch = Dispatch {
+        kernel_start: CODE,
+        simd: 8 << (choice[0] & 3).min(2),
+        group_start: [0; 3],
+        group_end: [1 + u32::from(choice[0] >> 6), 1, 1],
+        local_size: [u32::from(choice[1]) + 1, 2, 1],
+        threads_per_group: 1 + u32::from(choice[2] & 3),
+        last_thread_mask: u32::from(choice[3]),
+        local_ids: (choice[2] & 4 != 0).then_some(LocalIds { emit: choice[2] >> 6, order: [0, 1, 2] }),
+        inline_data: (choice[2] & 8 != 0).then_some(&inline),
+        indirect_start: 0,
+        general_base: 0,
+        surface_base: 0,
+        bindless_surface_base: 0,
+        binding_table: 0,
+        sampler_state: 0,
+        scratch_field: 0,
+        scratch_per_thread: 0,
+        slm_bytes: 1024 * u32::from(choice[3] & 3),
+        geometry: Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 },
+    };
+    let mut memory = Memory { code, page: [choice[1]; 4096] };
+    _ = execute(&dispatch, &mut memory, &mut KernelCache::default(), Budget { instructions: 5_000 });
+});
