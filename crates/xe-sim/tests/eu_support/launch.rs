@@ -61,6 +61,18 @@ impl<'a> Launch<'a> {
     }
 
     pub fn try_run(&self, memory: &mut Memory) -> Result<ExecStats, ExecError> {
+        let budget = Budget { instructions: self.budget };
+        self.with_dispatch(memory, |dispatch, memory| {
+            execute(dispatch, memory, &mut KernelCache::default(), budget)
+        })
+    }
+
+    /// Puts everything that the launch needs into `memory` and calls `f` with the dispatch.
+    pub fn with_dispatch<R>(
+        &self,
+        memory: &mut Memory,
+        f: impl FnOnce(&Dispatch<'_>, &mut Memory) -> R,
+    ) -> R {
         let kernel = self.kernel;
         let simd = kernel.simd();
         let mut text = kernel.text.clone();
@@ -130,7 +142,7 @@ impl<'a> Launch<'a> {
             let emit = (kernel.local_id_bytes / per_dimension) as u8;
             dispatch.local_ids = Some(LocalIds { emit, order: [0, 1, 2] });
         }
-        execute(&dispatch, memory, &mut KernelCache::default(), Budget { instructions: self.budget })
+        f(&dispatch, memory)
     }
 
     /// Local ids of each thread of a group.

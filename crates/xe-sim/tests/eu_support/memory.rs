@@ -25,6 +25,11 @@ impl Memory {
         self.ranges.remove(&addr).expect("a mapped range");
     }
 
+    /// What is mapped: address and contents.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.ranges.iter().map(|(addr, bytes)| (*addr, bytes.as_slice()))
+    }
+
     pub fn bytes(&self, addr: u64) -> &[u8] {
         &self.ranges[&addr]
     }

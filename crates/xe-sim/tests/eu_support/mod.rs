@@ -4,6 +4,7 @@
 // Each test program uses a part of it.
 #![allow(dead_code)]
 
+pub mod device;
 pub mod launch;
 pub mod memory;
 #[path = "../isa_support/tree.rs"]
