@@ -1,8 +1,7 @@
 //! The Level Zero reproducer with the real driver on a simulated device, and its ends without one.
 //!
-//! The simulated device here does not execute kernels: what the output holds is the device model's business, not this
-//! front end's. So these tests look at what the front end does and reports, never at the number of wrong elements
-//! alone.
+//! What the output holds is the device model's business, not this front end's: these tests look at what the front end does
+//! and reports, never at the number of wrong elements alone (tests/classes.rs does).
 
 mod support;
 

@@ -20,8 +20,11 @@ impl GpuMemory for Memory<'_> {
             if at >> 47 & 1 != 0 {
                 return Err(Fault { addr: at, write: false });
             }
-            let code = at.checked_sub(CODE).and_then(|at| self.code.get(usize::try_from(at).ok()?));
-            *byte = code.copied().unwrap_or(self.page[at as usize & 4095]);
+            *byte = match at.checked_sub(CODE) {
+                // Behind the kernel there are zeros: the decoder does not look further.
+                Some(at) if at < 1 << 20 => self.code.get(at as usize).copied().unwrap_or(0),
+                _ => self.page[at as usize & 4095],
+            };
         }
         Ok(Access::default())
     }

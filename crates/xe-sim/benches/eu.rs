@@ -24,7 +24,9 @@ const C: u64 = 0x22_0000_0000;
 const LIMIT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    println!("program                      SIMD instructions   on the model      a second   plain Rust   ratio");
+    println!(
+        "program                      SIMD instructions   on the model      a second   plain Rust   ratio"
+    );
     let programs = compile_file("programs.cl", "-DSG=16");
     matmul(&programs["matmul"]);
     vector_add(&programs["vector_add"]);

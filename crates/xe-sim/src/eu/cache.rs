@@ -11,7 +11,7 @@ use crate::isa::{self, Instruction, Op, XE_HPG};
 /// A kernel's text is read in pieces of this many bytes.
 const PIECE: usize = 4096;
 /// No kernel is longer.
-const LONGEST: usize = 64 << 20;
+const LONGEST: usize = 4 << 20;
 
 /// A kernel ready to run.
 pub(super) struct Code {
