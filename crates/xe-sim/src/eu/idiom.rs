@@ -211,7 +211,7 @@ impl Proof {
             Body::Int32(Int::Mad) if fits && !(linear(1) && linear(2)) => Some(LINEAR),
             Body::Int32(Int::Shl) if fits && !linear(1) => Some(LINEAR),
             Body::Compare32(CondMod::Lt | CondMod::Le | CondMod::Gt | CondMod::Ge, _)
-                if !narrow && !(linear(0) && linear(1)) =>
+                if !(narrow || linear(0) && linear(1)) =>
             {
                 Some(LINEAR)
             }

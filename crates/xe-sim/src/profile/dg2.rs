@@ -64,7 +64,6 @@ const fn dg2(
     gts: &'static [Gt],
     hwconfig: &'static [(u32, &'static [u32])],
     topology: &'static [Topology],
-    always_scratch: bool,
 ) -> Profile {
     Profile {
         name,
@@ -86,7 +85,8 @@ const fn dg2(
         topology,
         guc: [0, 1, 19, 0],
         fault_mode: false,
-        always_scratch,
+        // G10 and G12; G11 is graphics version 12.56.
+        always_scratch: gts[0].ip[1] != 56,
         pat_entries: 4,
     }
 }
@@ -115,7 +115,6 @@ pub static A770: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0xff, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
-    true,
 );
 
 /// The A770's die with 28 of 32 dual subslices.
@@ -142,7 +141,6 @@ pub static A750: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0xff, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
-    true,
 );
 
 /// The small die (G11): 2 slices × 4 dual subslices.
@@ -169,5 +167,4 @@ pub static A380: Profile = dg2(
         Topology { gt: 0, kind: 3, mask: &[0xff, 0, 0, 0] },
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
-    false,
 );
