@@ -11,6 +11,7 @@ pub mod cmd;
 pub mod compare;
 pub mod driver;
 pub mod exit;
+pub mod expectations;
 pub mod extract;
 pub mod faults;
 pub mod frontend;

@@ -5,12 +5,16 @@ use clap::{Parser, Subcommand};
 pub mod asm;
 pub mod bisect;
 pub mod builds;
+pub mod check;
 pub mod compare;
+pub mod diff;
 pub mod doctor;
 pub mod drivers;
 pub mod env;
+pub mod expectations;
 pub mod faults;
 pub mod inspect;
+pub mod merge;
 pub mod parse;
 pub mod plan;
 pub mod report;
@@ -21,6 +25,7 @@ pub mod sim;
 pub mod threshold;
 pub mod toolchains;
 pub mod verdict;
+pub mod watch;
 
 /// Finds, measures and bisects silent faults in Intel's GPU compute drivers, with or without a GPU.
 #[derive(Debug, Parser)]
@@ -42,6 +47,11 @@ pub enum Command {
     Verdict(Box<verdict::VerdictArgs>),
     Drivers(drivers::DriversArgs),
     Report(report::ReportArgs),
+    Watch(watch::WatchArgs),
+    Diff(diff::DiffArgs),
+    Merge(merge::MergeArgs),
+    Check(check::CheckArgs),
+    Expectations(expectations::ExpectationsArgs),
     Env(env::EnvArgs),
     Toolchains(toolchains::ToolchainsArgs),
     Doctor(doctor::DoctorArgs),

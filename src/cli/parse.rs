@@ -22,7 +22,7 @@ pub struct ParseArgs {
     /// neo: the stream that the file holds. Default: both in one file (`2>&1`).
     #[arg(long, value_enum)]
     pub stream: Option<LogStream>,
-    /// kmsg: only records of this PCI device, as "0000:c3:00.0" (and records that name none).
+    /// kmsg, xe-trace: only records of this PCI device, as "0000:c3:00.0" (and records that name none).
     #[arg(long, value_name = "ADDRESS")]
     pub device: Option<String>,
     /// kmsg: only records from this time on, in seconds since boot.
@@ -51,6 +51,10 @@ pub enum LogFormat {
     Runtime,
     /// The trace of the simulated device.
     Sim,
+    /// The Level Zero loader's call trace (ZEL_ENABLE_LOADER_LOGGING).
+    ZeApi,
+    /// tracefs text of xe's tracepoints.
+    XeTrace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

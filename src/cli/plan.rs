@@ -12,6 +12,28 @@ pub struct PlanArgs {
     /// Print the whole plan as JSON: arms, run order, exclusions.
     #[arg(long)]
     pub json: bool,
+    /// Print the file that hands shards of the plan to a scheduler; how to submit it goes to stderr.
+    #[arg(long, value_enum, value_name = "SCHEDULER", conflicts_with = "json")]
+    pub format: Option<Scheduler>,
+    /// With --format: how long a job may take, by the times of --timings or else by the arms' time limits.
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = humantime::parse_duration)]
+    pub target: std::time::Duration,
+    /// With --format: results directories whose wall times stand for those to come.
+    #[arg(long, value_name = "DIR")]
+    pub timings: Vec<PathBuf>,
+}
+
+/// What runs shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scheduler {
+    /// GitHub Actions: a value for `strategy.matrix`.
+    Github,
+    /// GitLab: a child pipeline.
+    Gitlab,
+    /// Slurm: a batch script with a job array.
+    Slurm,
+    /// HyperQueue: a job definition file.
+    Hq,
 }
 
 /// Which arms, in which order, on which device.

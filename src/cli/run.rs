@@ -29,6 +29,12 @@ pub struct RunArgs {
     /// not the same.
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// Only this part of the plan (`2/4`): cut by a hash of the ids, comparisons whole. `merge` puts the parts together.
+    #[arg(long, value_name = "M/N")]
+    pub shard: Option<crate::plan::shard::Shard>,
+    /// Run this shell command at the end, with REPRO_MATRIX_RESULTS, REPRO_MATRIX_HEADLINE and REPRO_MATRIX_EXIT set.
+    #[arg(long, value_name = "CMD")]
+    pub notify: Option<String>,
     /// Lines instead of bars, as without a terminal.
     #[arg(long)]
     pub plain: bool,

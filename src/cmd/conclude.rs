@@ -69,6 +69,7 @@ pub fn conclude(
             Account::Missing | Account::Garbled(_) => None,
         },
         facts,
+        source: None,
         logs: kept,
     })
 }
@@ -111,6 +112,7 @@ pub fn without_run(arm: &Arm, repeat: u32, verdict: Verdict, identity: &Identity
         unmet: comparison.map(|c| c.unmet).unwrap_or_default(),
         repro: None,
         facts,
+        source: None,
         logs: Vec::new(),
     }
 }

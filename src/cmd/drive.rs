@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cmd::Failure;
 use crate::cmd::memo::Memo;
+use crate::cmd::notify;
 use crate::cmd::rounds::Rounds;
 use crate::exit::Exit;
 use crate::model::outcome::RunRecord;
@@ -12,6 +13,7 @@ use crate::results::{Manifest, Recorder, ResultsError, builds, csv};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
 use crate::run::event::Event;
+use crate::run::health::{self, Health};
 use crate::run::lab::Lab;
 use crate::ui::{Screen, summary};
 
@@ -26,6 +28,8 @@ pub struct Options {
     pub build_jobs: usize,
     pub plain: bool,
     pub keep_work: bool,
+    /// Shell command for the end of the run.
+    pub notify: Option<String>,
 }
 
 /// Runs `cells` of `manifest.arms`. `make_lab` gets the results directory. `header` lines come first on the screen.
@@ -47,6 +51,8 @@ pub fn drive<L: Lab>(
     // Rounds ask for the same builds again.
     let lab = Memo::new(make_lab(&dir));
     let arms = &manifest.arms;
+    let mut health = Health::new(health::tainted());
+    let mut poisoned: Option<String> = None;
     let mut run = |cells: &[Cell], records: &mut Vec<RunRecord>| {
         let schedule = Schedule { arms, cells, jobs: options.jobs, build_jobs: options.build_jobs };
         dispatch(schedule, &lab, &cancel, |event| {
@@ -54,6 +60,12 @@ pub fn drive<L: Lab>(
                 Event::RunFinished { record } => {
                     recorder.append(record)?;
                     records.push((*record).clone());
+                    if poisoned.is_none() {
+                        poisoned = health.after(record, health::tainted());
+                        if poisoned.is_some() {
+                            cancel.ask();
+                        }
+                    }
                 }
                 Event::BuildFinished { records, .. } => builds::append(&dir, records)?,
                 _ => {}
@@ -90,11 +102,19 @@ pub fn drive<L: Lab>(
     let csv_written = csv::write(&dir, &summaries);
     let stated = findings::findings(&manifest.arms, &summaries, &records);
     print(&summary::text(&summaries, &stated, &dir, summary::style()));
-    match end {
-        End::Complete => {
-            csv_written.map_err(|e| Failure::new(e.exit(), e))?;
-            Ok(outcome::exit(&manifest.arms, &summaries))
-        }
+    let result = match end {
+        End::Complete => csv_written
+            .map(|()| outcome::exit(&manifest.arms, &summaries))
+            .map_err(|e| Failure::new(e.exit(), e)),
+        End::Interrupted { missing } if poisoned.is_some() => Err(Failure::with_help(
+            Exit::HostUnusable,
+            format!("stopped: {}", poisoned.unwrap_or_default()),
+            format!(
+                "results from here on would mean nothing. Restart the machine, then `run … --resume {}` does the {missing} \
+                 missing runs.",
+                dir.display()
+            ),
+        )),
         End::Interrupted { missing } => {
             screen.line(&format!(
                 "interrupted: {missing} runs are missing; --resume {} does them",
@@ -126,7 +146,12 @@ pub fn drive<L: Lab>(
             Exit::Internal,
             format!("a worker thread panicked: {what} (results so far are kept)"),
         )),
+    };
+    if let Some(command) = &options.notify {
+        let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+        notify::notify(command, &dir, exit, &screen);
     }
+    result
 }
 
 /// Where the working directories of a results directory's runs are.

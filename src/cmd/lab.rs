@@ -18,6 +18,7 @@ use crate::run::kernel_log::KernelLog;
 use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 use crate::run::workdir::WorkDir;
 use crate::run::wrap::{SimWrap, StraceWrap, Wrapped};
+use crate::run::xe_trace::XeTrace;
 use crate::run::{Cancel, Limits, RawRun, RunSpec, env, execute, fresh_token};
 
 use super::source_file::SourceFiles;
@@ -199,8 +200,10 @@ impl<P: Parts> Lab for RealLab<P> {
             }
         };
         let kernel_log = arm.observers.contains(&Observer::KernelLog).then(KernelLog::mark);
+        let xe_trace = arm.observers.contains(&Observer::XeTrace).then(XeTrace::start);
         let mut raw = execute(&spec, cancel);
         raw.kernel_log = kernel_log.map(KernelLog::since);
+        raw.xe_trace = xe_trace.map(XeTrace::stop);
         let (facts, mut broken) = self.parts.observe(arm, &raw);
         if let Some(path) = &raw.strace
             && std::fs::metadata(path).map_or(true, |m| m.len() == 0)

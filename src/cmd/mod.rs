@@ -2,19 +2,24 @@
 
 pub mod asm;
 pub mod bisect;
+pub mod check;
 pub mod command;
 pub mod compare;
 pub mod compare_output;
 pub mod conclude;
+pub mod diff;
 pub mod doctor;
 pub mod drive;
 pub mod drivers;
 pub mod env;
+pub mod expectations;
 pub mod faults;
 pub mod inspect;
 pub mod lab;
 pub mod manual;
 pub mod memo;
+pub mod merge;
+pub mod notify;
 pub mod observe;
 pub mod on_device;
 pub mod parse;
@@ -24,6 +29,7 @@ pub mod prober;
 pub mod report;
 pub mod rounds;
 pub mod run;
+pub mod schedule;
 pub mod schema;
 pub mod sim;
 pub mod source_file;
@@ -34,6 +40,7 @@ pub mod threshold;
 mod timed;
 pub mod toolchains;
 pub mod verdict;
+pub mod watch;
 
 use std::process::ExitCode;
 
@@ -74,6 +81,11 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Threshold(args) => threshold::threshold(args),
         Command::Faults(args) => faults::faults(args),
         Command::Drivers(args) => drivers::drivers(args),
+        Command::Watch(args) => watch::watch(args),
+        Command::Diff(args) => diff::diff(args),
+        Command::Merge(args) => merge::merge(args),
+        Command::Check(args) => check::check(args),
+        Command::Expectations(args) => expectations::expectations(args),
         Command::Env(args) => env::env(args),
         Command::Report(args) => report::report(args),
         Command::Toolchains(args) => toolchains::toolchains(args),

@@ -8,8 +8,11 @@ use std::time::UNIX_EPOCH;
 use crate::driver;
 use crate::host::Device;
 use crate::judge::Account;
+use crate::logs::{xe_trace, ze_api};
 use crate::model::arm::{Arm, Observer};
-use crate::model::facts::{Facts, KernelLogFacts, LoadedDriver, NeoFacts, SimFacts, StraceFacts};
+use crate::model::facts::{
+    Facts, KernelLogFacts, LoadedDriver, NeoFacts, SimFacts, StraceFacts, XeTraceFacts, ZeApiFacts,
+};
 use crate::observe::{kernel_log, maps, neo_log, sim, strace};
 use crate::run::RawRun;
 use crate::run::spec::Captured;
@@ -43,6 +46,8 @@ impl Observers {
             loaded: Some(self.loaded(raw)),
             kernel_log: raw.kernel_log.as_ref().map(|log| kernel(raw, log, device)),
             runtime: None,
+            ze_api: has(Observer::ZeApi).then(|| keep(calls(raw), &mut broken)).flatten(),
+            xe_trace: raw.xe_trace.as_ref().and_then(|trace| keep(tracepoints(trace, device), &mut broken)),
         };
         (facts, broken)
     }
@@ -75,6 +80,32 @@ fn driver_log(raw: &RawRun) -> Result<NeoFacts, String> {
         neo_log::Timed { bytes: &stdout, marks: &out_marks },
         neo_log::Timed { bytes: &stderr, marks: &err_marks },
     ))
+}
+
+/// The loader writes its trace to stderr.
+fn calls(raw: &RawRun) -> Result<ZeApiFacts, String> {
+    let path = &raw.stderr.path;
+    let log = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let facts = ze_api::parse(&log);
+    // No layer, no trace: silence would read as "nothing was called".
+    if facts.calls.is_empty() && facts.unfinished.is_empty() {
+        return Err("the loader traced no call (has the driver tree its validation layer?)".into());
+    }
+    Ok(facts)
+}
+
+fn tracepoints(trace: &Result<Vec<u8>, String>, device: Option<&Device>) -> Result<XeTraceFacts, String> {
+    let address = match device {
+        Some(Device::Real(node)) => Some(node.pci_address.as_str()),
+        Some(Device::Simulated(_)) | None => None,
+    };
+    let facts = xe_trace::parse(trace.as_deref().map_err(Clone::clone)?, address);
+    match facts.entries {
+        Some((held, written)) if held < written => {
+            Err(format!("the kernel's trace lost {} of {written} events", written - held))
+        }
+        _ => Ok(facts),
+    }
 }
 
 fn requests(path: &Path) -> Result<StraceFacts, String> {

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::logs::kmsg::{self, Span};
 use crate::logs::lines::LineSink;
 use crate::logs::neo::{self, Stream};
-use crate::logs::{input, runtime, strace};
+use crate::logs::{input, runtime, strace, xe_trace, ze_api};
 use crate::observe::sim;
 
 pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
@@ -44,6 +44,16 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
             read(args, &mut sink)?;
             print(args, &sink.finish())
         }
+        LogFormat::ZeApi => {
+            let mut sink = ze_api::Parser::default();
+            read(args, &mut sink)?;
+            print(args, &sink.finish())
+        }
+        LogFormat::XeTrace => {
+            let mut sink = xe_trace::Parser::new(args.device.as_deref());
+            read(args, &mut sink)?;
+            print(args, &sink.finish())
+        }
         LogFormat::Sim => {
             let mut sink = sim::Parser::new(sim::Known::default());
             read(args, &mut sink)?;
@@ -56,11 +66,13 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
 }
 
 fn refuse_misplaced_options(args: &ParseArgs) -> Result<(), Failure> {
-    let kmsg_only = args.device.is_some() || args.from.is_some() || args.until.is_some();
+    let of_device = matches!(args.format, LogFormat::Kmsg | LogFormat::XeTrace);
+    let misplaced = args.device.is_some() && !of_device
+        || (args.from.is_some() || args.until.is_some()) && args.format != LogFormat::Kmsg;
     let wrong = if args.stream.is_some() && args.format != LogFormat::Neo {
         "--stream goes with `parse neo`"
-    } else if kmsg_only && args.format != LogFormat::Kmsg {
-        "--device, --from and --until go with `parse kmsg`"
+    } else if misplaced {
+        "--device, --from and --until go with `parse kmsg` (--device also with `parse xe-trace`)"
     } else {
         return Ok(());
     };

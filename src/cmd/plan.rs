@@ -39,7 +39,9 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     // No store yet is no reason to show no plan.
     let facts = facts(&device, DriverStore::open().ok().as_ref());
     let plan = plan::plan(&matrix, &args.select.selection(), &facts);
-    let text = if args.json {
+    let text = if let Some(scheduler) = args.format {
+        super::schedule::text(args, scheduler, &matrix, &plan)?
+    } else if args.json {
         let json = serde_json::json!({ "version": 1, "matrix": matrix.name, "plan": plan });
         let text =
             serde_json::to_string_pretty(&json).map_err(|error| Failure::new(Exit::Internal, error))?;

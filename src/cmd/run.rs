@@ -32,7 +32,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let nodes = host::devices();
     let asked = args.select.device.clone().unwrap_or_else(|| "auto".to_owned());
     let device = Device::find(&asked, &nodes).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
-    let mut planned = plan_on(args, &matrix, &store, &device);
+    let whole = plan_on(args, &matrix, &store, &device);
+    let mut planned = args.shard.map_or_else(|| whole.clone(), |shard| shard.cut(&whole));
     if planned.arms.is_empty() {
         let why =
             planned.excluded.iter().map(|out| format!("  {}: {}\n", out.id, out.reason)).collect::<String>();
@@ -45,6 +46,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let devices = devices_of(&planned.arms, &device, &nodes)?;
     check_simulation(&devices)?;
     let drivers = drivers_of(&planned.arms, &store)?;
+    let versions =
+        drivers.iter().map(|(name, tree)| (name.clone(), tree.manifest.versions.to_string())).collect();
+    let really = |arm: &Arm| devices.get(&arm.device).map_or_else(|| arm.device.clone(), Device::name);
+    let known = super::expectations::apply(&args.matrix, &matrix, &mut planned.arms, &versions, really)?;
+    planned.notes.extend(known);
+    let _locks = lock_cards(&devices)?;
     let data = driver::data_dir().map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
     let tool = std::env::current_exe().map_err(|error| Failure::new(Exit::Internal, error))?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -53,7 +60,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::new(Exit::Internal, format!("signal handlers: {error}")))?;
     }
 
-    let manifest = Manifest { stop: args.stop.rule(), ..manifest_of(&matrix, &planned, &devices, &drivers) };
+    let manifest = Manifest {
+        stop: args.stop.rule(),
+        shard: args.shard.map(|shard| shard.to_string()),
+        plan: args.shard.map_or_else(Vec::new, |_| whole.arms.iter().map(|arm| arm.id.clone()).collect()),
+        ..manifest_of(&matrix, &planned, &devices, &drivers)
+    };
     let header = header(&asked, &planned, &devices, &drivers);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = args.jobs.unwrap_or(cores);
@@ -63,6 +75,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         jobs,
         build_jobs: cores,
         plain: args.plain,
+        notify: args.notify.clone(),
         keep_work: args.keep_work,
     };
     let choices = devices.iter().map(|(name, device)| (name.clone(), choice(device, &args.faults))).collect();
@@ -119,6 +132,26 @@ pub(super) fn devices_of(
         .collect()
 }
 
+/// Cards are measured one matrix at a time.
+fn lock_cards(devices: &BTreeMap<String, Device>) -> Result<Vec<host::DeviceLock>, Failure> {
+    let mut locks = BTreeMap::new();
+    for device in devices.values() {
+        if let Device::Real(node) = device
+            && !locks.contains_key(&node.pci_address)
+        {
+            let lock = host::lock_device(&device.name(), &node.node).map_err(|error| {
+                Failure::with_help(
+                    Exit::HostUnusable,
+                    error,
+                    "wait for it to end, or run elsewhere and merge",
+                )
+            })?;
+            locks.insert(node.pci_address.clone(), lock);
+        }
+    }
+    Ok(locks.into_values().collect())
+}
+
 /// Before anything is built: can this machine simulate at all?
 pub(super) fn check_simulation(devices: &BTreeMap<String, Device>) -> Result<(), Failure> {
     if devices.values().any(|device| matches!(device, Device::Simulated(_))) {
@@ -172,6 +205,9 @@ pub(super) fn manifest_of(
         arms: planned.arms.clone(),
         excluded: planned.excluded.iter().map(|out| (out.id.clone(), out.reason.clone())).collect(),
         stop: None,
+        shard: None,
+        plan: Vec::new(),
+        sources: BTreeMap::new(),
         environment: serde_json::to_value(host::environment()).unwrap_or_default(),
     }
 }

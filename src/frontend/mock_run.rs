@@ -50,6 +50,8 @@ pub struct MockRunArgs {
     pub grace_ms: u64,
     #[arg(long, default_value_t = 1 << 20)]
     pub output_cap: u64,
+    #[arg(long)]
+    pub notify: Option<String>,
     /// Stands for the driver's content hash.
     #[arg(long, default_value = "mock")]
     pub driver: String,
@@ -84,6 +86,9 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         )]),
         arms,
         excluded: Vec::new(),
+        shard: None,
+        plan: Vec::new(),
+        sources: BTreeMap::new(),
         stop: args.stop.rule(),
         environment: serde_json::Value::Null,
     };
@@ -94,6 +99,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         build_jobs: 1,
         plain: true,
         keep_work: false,
+        notify: args.notify.clone(),
     };
     let exe = std::env::current_exe().map_err(|e| Failure::new(Exit::Internal, e))?;
     drive(&manifest, &cells, &options, &["device   none (mock arms)".into()], |results| MockLab {

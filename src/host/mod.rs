@@ -2,6 +2,7 @@
 
 pub mod checks;
 mod choice;
+mod device_lock;
 mod devices;
 pub mod env;
 pub mod mask;
@@ -9,6 +10,7 @@ mod probe;
 
 pub use checks::{Check, State};
 pub use choice::{DEFAULT_PROFILE, Device, NoDevice};
+pub use device_lock::{DeviceLock, NotLocked, lock as lock_device};
 pub use devices::{RenderNode, devices, devices_below};
 pub use env::{Environment, environment};
 pub use probe::{kernel_log, simulation_possible};

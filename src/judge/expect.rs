@@ -4,6 +4,8 @@ use crate::model::arm::{Expectation, ExpectedVerdict};
 use crate::model::facts::Facts;
 use crate::model::verdict::Verdict;
 
+use super::state::{self, Found, State};
+
 /// How a run compares with its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
@@ -16,7 +18,7 @@ pub struct Comparison {
 pub fn compare(expected: Option<&Expectation>, verdict: &Verdict, facts: &Facts) -> Option<Comparison> {
     let expected = expected?;
     let mut unmet = Vec::new();
-    if word(expected.verdict) != verdict.word() {
+    if state::state(expected.verdict, Found::of(verdict)) != State::AsExpected {
         unmet.push(format!("verdict {} expected, {} found", word(expected.verdict), verdict.word()));
     }
     let (wrong, untouched) = counts(verdict);
@@ -56,31 +58,7 @@ pub fn compare(expected: Option<&Expectation>, verdict: &Verdict, facts: &Facts)
 
 /// A difference that is good news: the fault that was expected is not there.
 pub fn is_improvement(expected: ExpectedVerdict, verdict: &Verdict) -> bool {
-    match (expected, verdict) {
-        (
-            ExpectedVerdict::Corrupt
-            | ExpectedVerdict::WrongBefore
-            | ExpectedVerdict::Hang
-            | ExpectedVerdict::Crash
-            | ExpectedVerdict::DeviceLost,
-            Verdict::Clean { .. },
-        ) => true,
-        (
-            ExpectedVerdict::Clean | ExpectedVerdict::BuildFailed | ExpectedVerdict::Untestable,
-            Verdict::Clean { .. },
-        )
-        | (
-            _,
-            Verdict::Corrupt { .. }
-            | Verdict::WrongBefore { .. }
-            | Verdict::Hang { .. }
-            | Verdict::Crash { .. }
-            | Verdict::DeviceLost { .. }
-            | Verdict::BuildFailed { .. }
-            | Verdict::Untestable { .. }
-            | Verdict::HarnessError { .. },
-        ) => false,
-    }
+    state::state(expected, Found::of(verdict)) == State::Improvement
 }
 
 /// The word that [`Verdict::word`] uses for the same thing.

@@ -11,6 +11,7 @@ pub mod expect;
 pub mod reduce;
 pub mod residency;
 pub mod signature;
+pub mod state;
 pub mod surface;
 pub mod table;
 

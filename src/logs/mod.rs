@@ -10,6 +10,8 @@ pub mod neo;
 pub mod runtime;
 mod scan;
 pub mod strace;
+pub mod xe_trace;
+pub mod ze_api;
 
 /// Adds one to a counter of a map with text keys, unless the map is full: then the loss is counted.
 fn count(map: &mut std::collections::BTreeMap<String, u64>, key: &[u8], limit: usize, dropped: &mut u64) {

@@ -14,6 +14,7 @@ pub mod expand;
 pub mod load;
 pub mod problem;
 pub mod schema;
+pub mod tidy;
 pub mod units;
 pub mod validate;
 

@@ -269,6 +269,10 @@ pub enum Observer {
     Sim,
     Maps,
     KernelLog,
+    /// The Level Zero loader's own call trace.
+    ZeApi,
+    /// The kernel's tracepoints of xe, on a card as root.
+    XeTrace,
 }
 
 #[derive(

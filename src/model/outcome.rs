@@ -40,6 +40,9 @@ pub struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repro: Option<ReproResult>,
     pub facts: Facts,
+    /// In a merged directory: which of the manifest's sources it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Files of this run below the results directory.
     pub logs: Vec<String>,
 }

@@ -68,6 +68,11 @@ impl HostFacts {
             arm.observers.retain(|observer| *observer != Observer::Sim);
             notes.push("observer sim: only where the device is simulated; left out on a card".to_owned());
         }
+        if simulated == Some(true) && arm.observers.contains(&Observer::XeTrace) {
+            arm.observers.retain(|observer| *observer != Observer::XeTrace);
+            notes
+                .push("observer xe-trace: only on a card; left out where the device is simulated".to_owned());
+        }
         for observer in &arm.observers {
             if let Some(reason) = self.missing_observers.get(observer) {
                 return Err(format!("it needs observer {}: {reason}", observer_word(*observer)));

@@ -6,9 +6,11 @@ use serde::Serialize;
 use crate::matrix::{Matrix, expand};
 use crate::model::arm::Arm;
 
+pub mod bundle;
 pub mod facts;
 pub mod order;
 pub mod select;
+pub mod shard;
 pub mod show;
 
 pub use facts::HostFacts;

@@ -57,6 +57,7 @@ pub fn with(arm: &Arm, repeat: u32, verdict: Verdict, facts: Facts) -> RunRecord
         unmet: comparison.map(|c| c.unmet).unwrap_or_default(),
         repro: Some(fixture::result()),
         facts,
+        source: None,
         logs: vec![],
     }
 }

@@ -6,6 +6,7 @@ pub mod axes;
 pub mod boundary;
 pub mod by_hand;
 pub mod csv;
+pub mod diff;
 pub mod excerpt;
 pub mod faulty;
 pub mod findings;
@@ -26,4 +27,4 @@ pub mod timeline;
 pub use section::{Report, Section};
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;

@@ -110,9 +110,46 @@ fn key(manifest: &Manifest, machine: String) -> Key {
     }
 }
 
-/// A merged directory holds several machines.
+/// The parts of a directory that are of one machine: a merged one holds several.
 fn by_machine(loaded: Loaded) -> Vec<(String, Loaded)> {
-    vec![(machine::id(&loaded.manifest.environment), loaded)]
+    if loaded.manifest.sources.is_empty() {
+        return vec![(machine::id(&loaded.manifest.environment), loaded)];
+    }
+    let mut parts: BTreeMap<String, Loaded> = BTreeMap::new();
+    for source in loaded.manifest.sources.values() {
+        let part = parts.entry(source.machine.clone()).or_insert_with(|| Loaded {
+            dir: loaded.dir.clone(),
+            manifest: Manifest {
+                started: source.started.clone(),
+                environment: source.environment.clone(),
+                arms: Vec::new(),
+                ..loaded.manifest.clone()
+            },
+            records: Vec::new(),
+            whole_bytes: loaded.whole_bytes,
+            torn_bytes: loaded.torn_bytes,
+        });
+        part.manifest.started = part.manifest.started.clone().min(source.started.clone());
+    }
+    for (machine, part) in &mut parts {
+        let of_machine = || loaded.manifest.sources.iter().filter(|(_, source)| source.machine == *machine);
+        for arm in &loaded.manifest.arms {
+            let planned: Vec<u32> =
+                of_machine().filter_map(|(_, source)| source.arms.get(&arm.id).copied()).collect();
+            if !planned.is_empty() {
+                let repeats = planned.iter().fold(0u32, |sum, n| sum.saturating_add(*n));
+                part.manifest.arms.push(Arm { repeats, ..arm.clone() });
+            }
+        }
+        let ids: Vec<&String> = of_machine().map(|(id, _)| id).collect();
+        part.records = loaded
+            .records
+            .iter()
+            .filter(|r| r.source.as_ref().is_some_and(|id| ids.contains(&id)))
+            .cloned()
+            .collect();
+    }
+    parts.into_iter().collect()
 }
 
 fn section(key: Key, mut parts: Vec<Loaded>) -> Section {

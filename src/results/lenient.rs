@@ -77,7 +77,7 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
     Ok((loaded, problems))
 }
 
-fn record(line: &[u8]) -> Result<RunRecord, String> {
+pub(super) fn record(line: &[u8]) -> Result<RunRecord, String> {
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,

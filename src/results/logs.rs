@@ -50,6 +50,10 @@ pub fn keep(results: &Path, arm: &str, repeat: u32, raw: &RawRun) -> io::Result<
         write_gz(&dir.join("kmsg.gz"), |out| out.write_all(bytes))?;
         kept.push(relative.join("kmsg.gz"));
     }
+    if let Some(Ok(bytes)) = &raw.xe_trace {
+        write_gz(&dir.join("xe-trace.gz"), |out| out.write_all(bytes))?;
+        kept.push(relative.join("xe-trace.gz"));
+    }
     if raw.stdout.bytes + raw.stderr.bytes > 0 {
         write_gz(&dir.join("arrivals.gz"), |out| {
             for (stream, captured) in [("stdout", &raw.stdout), ("stderr", &raw.stderr)] {

@@ -34,6 +34,15 @@ pub struct Manifest {
     /// Arms were run until this was met, not a number of times fixed beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<crate::stats::stopping::StopRule>,
+    /// "2/4" where only this part of the plan was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// Ids of all arms of the plan, other shards' too, in its order. Empty = those of `arms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<String>,
+    /// Of a merged directory: the runs that are in it.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub sources: std::collections::BTreeMap<String, super::merge::Source>,
     /// Kernel, distribution, processor, memory. No user or host names.
     pub environment: serde_json::Value,
 }

@@ -2,10 +2,12 @@
 
 pub mod builds;
 pub mod csv;
+pub mod follow;
 pub mod lenient;
 pub mod logs;
 pub mod machine;
 pub mod manifest;
+pub mod merge;
 pub mod read;
 pub mod record;
 pub mod version;

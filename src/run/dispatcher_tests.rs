@@ -51,6 +51,7 @@ fn record(arm: &Arm, repeat: u32, end: RunEnd, verdict: Verdict) -> RunRecord {
         unmet: vec![],
         repro: None,
         facts: Facts::default(),
+        source: None,
         logs: vec![],
     }
 }

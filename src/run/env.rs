@@ -43,6 +43,18 @@ pub fn driver_keys(keys: &KeySet, observers: &[Observer]) -> BTreeMap<String, St
         env.insert("PrintDebugMessages".to_owned(), "1".to_owned());
         env.insert("PrintBOBindingResult".to_owned(), "1".to_owned());
     }
+    if observers.contains(&Observer::ZeApi) {
+        // The loader traces through its validation layer, which checks nothing unless told to.
+        for name in [
+            "ZE_ENABLE_VALIDATION_LAYER",
+            "ZEL_ENABLE_LOADER_LOGGING",
+            "ZEL_LOADER_LOG_CONSOLE",
+            "ZEL_LOADER_LOGGING_ENABLE_SUCCESS_PRINT",
+        ] {
+            env.insert(name.to_owned(), "1".to_owned());
+        }
+        env.insert("ZEL_LOADER_LOGGING_LEVEL".to_owned(), "trace".to_owned());
+    }
     // The arm's word is last.
     env.extend(keys.keys.iter().map(|(k, v)| (k.clone(), v.clone())));
     env

@@ -76,6 +76,7 @@ pub fn execute(spec: &RunSpec, cancel: &Cancel) -> RawRun {
         trace: spec.trace.clone(),
         strace: spec.strace.clone(),
         kernel_log: None,
+        xe_trace: None,
         leaked,
         survivors,
     }

@@ -10,6 +10,7 @@ pub mod dispatcher;
 pub mod env;
 pub mod event;
 pub mod execute;
+pub mod health;
 pub mod kernel_log;
 pub mod lab;
 pub mod limits;
@@ -21,6 +22,7 @@ mod stop;
 mod sys;
 pub mod workdir;
 pub mod wrap;
+pub mod xe_trace;
 
 pub use cancel::Cancel;
 pub use execute::execute;

@@ -110,6 +110,8 @@ pub struct RawRun {
     pub strace: Option<PathBuf>,
     /// Kernel messages during the run, or why they could not be read; `None`: not asked for.
     pub kernel_log: Option<Result<Vec<u8>, String>>,
+    /// Text of the kernel's tracepoints during the run, or why there is none; absent where nobody asked.
+    pub xe_trace: Option<Result<Vec<u8>, String>>,
     /// Processes that were still there when the leader had ended: they held the output pipes or lived on in the
     /// session. They were killed.
     pub leaked: Vec<Leftover>,
@@ -136,6 +138,7 @@ impl RawRun {
             trace: spec.trace.clone(),
             strace: spec.strace.clone(),
             kernel_log: None,
+            xe_trace: None,
             leaked: Vec::new(),
             survivors: Vec::new(),
         }

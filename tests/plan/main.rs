@@ -4,6 +4,7 @@ mod errors;
 mod matrices;
 mod planning;
 mod schema;
+mod shards;
 mod verbs;
 
 use repro_matrix::matrix::{self, Matrix, Problem};

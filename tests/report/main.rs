@@ -1,6 +1,11 @@
-//! `repro-matrix report` on results of the real driver on the simulated device, and on damaged ones.
+//! `repro-matrix report` and its neighbours, on results of the real driver on the simulated device, and on damaged ones.
 
+mod baseline;
 mod damage;
+mod diff;
 mod formats;
 mod html;
+mod live;
+mod scale;
+mod slurm;
 mod support;

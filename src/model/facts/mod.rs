@@ -13,11 +13,15 @@ pub use neo::{
 };
 pub use runtime::{ListedDevice, RuntimeError, RuntimeFacts};
 pub use strace::{StraceFacts, SummaryRow};
+pub use xe_trace::XeTraceFacts;
+pub use ze_api::{KernelSeen, ZeApiFacts};
 
 mod kernel_log;
 mod neo;
 mod runtime;
 mod strace;
+mod xe_trace;
+mod ze_api;
 
 /// Everything known of one run, each part absent where its observer was not there. Absent is never "clean".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +38,10 @@ pub struct Facts {
     pub kernel_log: Option<KernelLogFacts>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeFacts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ze_api: Option<ZeApiFacts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xe_trace: Option<XeTraceFacts>,
 }
 
 /// One GPU address range in one VM. Addresses 48-bit.

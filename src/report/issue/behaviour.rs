@@ -209,10 +209,54 @@ fn api(runs: &[&RunRecord]) -> String {
         .filter_map(|r| r.repro.as_ref()?.error.as_ref())
         .map(|error| format!("{} returned {} (0x{:x})", error.call, error.name, error.code))
         .collect();
-    match errors.is_empty() {
-        true => "No Level Zero call of the reproducer returned an error.\n".into(),
+    let mut out = match errors.is_empty() {
+        true => "No Level Zero call of the reproducer returned an error.\n".to_owned(),
         false => format!("{}.\n", errors.into_iter().collect::<Vec<_>>().join("; ")),
+    };
+    if let Some(facts) = runs.iter().find_map(|r| r.facts.ze_api.as_ref()) {
+        out += &calls(facts);
     }
+    out
+}
+
+/// As the loader traced them in the first run.
+fn calls(facts: &crate::model::facts::ZeApiFacts) -> String {
+    let rows = facts.calls.iter().map(|(name, calls)| {
+        let failed = facts.errors.get(name).map(|errors| {
+            errors.iter().map(|(result, n)| format!("{n} {result}")).collect::<Vec<_>>().join(", ")
+        });
+        [format!("`{name}`"), calls.to_string(), failed.unwrap_or_else(|| "–".into())]
+    });
+    let mut out = format!(
+        "\nCalls through the Level Zero loader, by its own trace:\n\n{}",
+        text::table(["call", "returned", "not ZE_RESULT_SUCCESS"], rows)
+    );
+    if !facts.unfinished.is_empty() {
+        let open: Vec<String> = facts.unfinished.iter().map(|(name, n)| format!("`{name}` ({n})")).collect();
+        out += &format!("\nEntered and never returned: {}.\n", open.join(", "));
+    }
+    let kernels: Vec<String> = facts
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.launches > 0)
+        .map(|kernel| {
+            let size = |value: Option<u64>| value.map_or("?".into(), |v| v.to_string());
+            let set: Vec<String> =
+                kernel.set.iter().map(|(index, bytes)| format!("{index}: {bytes} B")).collect();
+            format!(
+                "- `{}`: private {} B, spill {} B, {} launches; arguments {}\n",
+                kernel.name,
+                size(kernel.private),
+                size(kernel.spill),
+                kernel.launches,
+                set.join(", ")
+            )
+        })
+        .collect();
+    if !kernels.is_empty() {
+        out += &format!("\nKernels that were launched:\n\n{}", kernels.concat());
+    }
+    out
 }
 
 fn kernel_log(runs: &[&RunRecord]) -> String {

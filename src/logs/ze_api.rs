@@ -1,0 +1,193 @@
+//! The call trace of the Level Zero loader's validation layer (loader 1.19 and later, with ZEL_ENABLE_LOADER_LOGGING):
+//!
+//! ```text
+//! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] zeKernelCreate(hModule, desc, phKernel)
+//! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x…, …)
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::model::facts::{KernelSeen, ZeApiFacts};
+
+use super::lines::{self, LineSink};
+
+/// Names kept: an API has some hundred entry points, a module some thousand kernels.
+const MOST: usize = 4096;
+
+/// Facts of a trace; other lines of the same stream are passed over.
+pub fn parse(log: &[u8]) -> ZeApiFacts {
+    let mut parser = Parser::default();
+    lines::feed_all(log, &mut parser);
+    parser.finish()
+}
+
+/// Takes the trace line by line.
+#[derive(Debug, Default)]
+pub struct Parser {
+    facts: ZeApiFacts,
+    /// (thread, entry point) → calls that have not returned.
+    open: BTreeMap<(String, String), u64>,
+    /// Handle → index in `kernels`.
+    handles: BTreeMap<String, usize>,
+}
+
+impl LineSink for Parser {
+    fn line(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let Some((thread, message)) = head(&text) else { return };
+        if let Some((result, call)) = ended(message) {
+            self.ended(thread, result, call);
+        } else if let Some((name, _)) = message.split_once('(').filter(|(name, _)| is_entry_point(name)) {
+            if self.open.len() < MOST {
+                *self.open.entry((thread.to_owned(), name.to_owned())).or_default() += 1;
+            }
+        } else {
+            self.facts.not_understood += 1;
+        }
+    }
+
+    fn cut(&mut self) {
+        self.facts.not_understood += 1;
+    }
+}
+
+/// Thread and message of a trace line.
+fn head(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('[')?.split_once("] [thread-id: ")?.1;
+    let (thread, rest) = rest.split_once("] [trace] ")?;
+    Some((thread, rest))
+}
+
+/// "SUCCESS (ZE_RESULT_SUCCESS) in zeInit(flags=1)" → result and call.
+fn ended(message: &str) -> Option<(&str, &str)> {
+    let (_, rest) = message.split_once(" (")?;
+    let (result, call) = rest.split_once(") in ")?;
+    (result.starts_with("ZE") && call.starts_with("ze")).then_some((result, call))
+}
+
+fn is_entry_point(name: &str) -> bool {
+    name.starts_with("ze") && name.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+/// Value of `key=` up to the next comma, bracket or brace.
+fn value<'t>(call: &'t str, key: &str) -> Option<&'t str> {
+    let rest = call.split(key).nth(1)?.strip_prefix('=')?;
+    rest.split([',', '}', ')']).next()
+}
+
+fn number(call: &str, key: &str) -> Option<u64> {
+    value(call, key)?.parse().ok()
+}
+
+impl Parser {
+    fn ended(&mut self, thread: &str, result: &str, call: &str) {
+        let Some((name, _)) = call.split_once('(') else {
+            self.facts.not_understood += 1;
+            return;
+        };
+        let key = (thread.to_owned(), name.to_owned());
+        if let Some(open) = self.open.get_mut(&key) {
+            *open -= 1;
+            if *open == 0 {
+                self.open.remove(&key);
+            }
+        }
+        if self.facts.calls.len() < MOST {
+            *self.facts.calls.entry(name.to_owned()).or_default() += 1;
+        }
+        if result != "ZE_RESULT_SUCCESS" {
+            *self.facts.errors.entry(name.to_owned()).or_default().entry(result.to_owned()).or_default() += 1;
+            return;
+        }
+        match name {
+            "zeKernelCreate" => {
+                let kernel = value(call, "pKernelName").map(|name| name.trim_matches('"').to_owned());
+                if let (Some(kernel), Some(handle)) = (kernel, value(call, "phKernel"))
+                    && self.facts.kernels.len() < MOST
+                {
+                    // A handle may be given again after its kernel is gone.
+                    self.handles.insert(handle.to_owned(), self.facts.kernels.len());
+                    self.facts.kernels.push(KernelSeen { name: kernel, ..KernelSeen::default() });
+                }
+            }
+            "zeKernelGetProperties" => {
+                let (private, spill) = (number(call, "privateMemSize"), number(call, "spillMemSize"));
+                let arguments = number(call, "numKernelArgs");
+                if let Some(kernel) = self.kernel(call) {
+                    (kernel.private, kernel.spill, kernel.arguments) = (private, spill, arguments);
+                }
+            }
+            "zeKernelSetArgumentValue" => {
+                let set = number(call, "argIndex").zip(number(call, "argSize"));
+                if let (Some(kernel), Some((index, size))) = (self.kernel(call), set) {
+                    kernel.set.insert(index, size);
+                }
+            }
+            "zeCommandListAppendLaunchKernel" => {
+                if let Some(kernel) = self.kernel(call) {
+                    kernel.launches += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn kernel(&mut self, call: &str) -> Option<&mut KernelSeen> {
+        let index = *self.handles.get(value(call, "hKernel")?)?;
+        self.facts.kernels.get_mut(index)
+    }
+
+    pub fn finish(mut self) -> ZeApiFacts {
+        for ((_, name), n) in self.open {
+            *self.facts.unfinished.entry(name).or_default() += n;
+        }
+        self.facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "[2026-11-29 20:18:28.351] [thread-id: 1398] [trace] ";
+
+    fn trace(lines: &[&str]) -> ZeApiFacts {
+        parse(lines.iter().map(|line| format!("{HEAD}{line}\n")).collect::<String>().as_bytes())
+    }
+
+    #[test]
+    fn calls_kernels_and_arguments_are_counted() {
+        // As loader 1.32 prints them.
+        let facts = trace(&[
+            "zeKernelCreate(hModule, desc, phKernel)",
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x5555650921b8, desc={stype=0x7ffc8e4a5968, flags=0, pKernelName=\"priv0\"}, phKernel=0x555564ebdb48)",
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeKernelGetProperties(hKernel=0x555564ebdb48, pKernelProperties={stype=0x7ffc8e4a6698, numKernelArgs=3, localMemSize=0, privateMemSize=45568, spillMemSize=0, uuid={kid=0, mid=0}})",
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeKernelSetArgumentValue(hKernel=0x555564ebdb48, argIndex=1, argSize=1424, pArgValue=0x5555656a6930)",
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeCommandListAppendLaunchKernel(hCommandList=0x1, hKernel=0x555564ebdb48, pLaunchFuncArgs=0x2, hSignalEvent=nullptr, numWaitEvents=0, phWaitEvents=nullptr)",
+        ]);
+        assert_eq!(facts.calls["zeKernelCreate"], 1);
+        let kernel = &facts.kernels[0];
+        assert_eq!((kernel.name.as_str(), kernel.private, kernel.spill), ("priv0", Some(45568), Some(0)));
+        assert_eq!((kernel.set[&1], kernel.launches, kernel.arguments), (1424, 1, Some(3)));
+        assert!(facts.errors.is_empty() && facts.unfinished.is_empty() && facts.not_understood == 0);
+    }
+
+    #[test]
+    fn errors_and_calls_that_never_return_are_told() {
+        let facts = trace(&[
+            "zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog)",
+            "ERROR (ZE_RESULT_ERROR_MODULE_BUILD_FAILURE) in zeModuleCreate(hContext=0x1, hDevice=0x2, desc={stype=0x3, inputSize=1321}, phModule=0x4)",
+            "zeCommandListHostSynchronize(hCommandList, timeout)",
+            "something else",
+        ]);
+        assert_eq!(facts.errors["zeModuleCreate"]["ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"], 1);
+        assert_eq!(facts.unfinished["zeCommandListHostSynchronize"], 1);
+        assert_eq!(facts.not_understood, 1);
+    }
+
+    #[test]
+    fn other_lines_are_none_of_its_business() {
+        let log = b"bind BO-1 to VM 1, result: 0\n[x\nzeInit(flags)\n";
+        assert_eq!(parse(log), ZeApiFacts::default());
+    }
+}
