@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::bisect::{self, record::Question};
 use crate::cli::report::{Format, ReportArgs};
 use crate::cmd::Failure;
 use crate::exit::Exit;
@@ -20,7 +21,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         Format::Junit => junit::render(&report).map_err(|e| internal(&e))?,
         Format::Issue => issue::render(&report).map_err(|why| Failure::new(Exit::NothingSelected, why))?,
         Format::Html => {
-            let choice = html::Choice { axes: args.axes.clone() };
+            let choice = html::Choice { axes: args.axes.clone(), searches: searches(&args.dirs) };
             let logs = |dir: &Path, log: &str| results::logs::read(dir, log);
             html::render(&report, &choice, &logs).map_err(|why| Failure::new(Exit::Usage, why))?
         }
@@ -29,6 +30,17 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let text = if args.unmasked { text } else { host::mask::mask(&text) };
     write(args.output.as_deref(), &text)?;
     Ok(exit(&report))
+}
+
+/// Searches (`bisect`, `threshold`) among `dirs`. A directory without one is the usual case.
+fn searches(dirs: &[PathBuf]) -> Vec<html::SearchPath> {
+    let json = |dir: &Path, file: &str| std::fs::read(dir.join(file)).ok();
+    let path = |dir: &PathBuf| {
+        let question: Question = serde_json::from_slice(&json(dir, "search.json")?).ok()?;
+        let conclusion = json(dir, "found.json").and_then(|text| serde_json::from_slice(&text).ok());
+        (question.version <= bisect::record::VERSION).then_some(html::SearchPath { question, conclusion })
+    };
+    dirs.iter().filter_map(path).collect()
 }
 
 /// Reads `dirs` as far as they can be read. `Err`: nothing is left of them.

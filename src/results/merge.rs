@@ -30,6 +30,8 @@ pub struct Source {
 pub struct Merged {
     pub manifest: Manifest,
     pub records: Vec<RunRecord>,
+    /// Lines of `builds.jsonl`, each once, sorted.
+    pub builds: BTreeSet<String>,
     /// (path in the merged directory, existing file).
     pub logs: BTreeMap<String, PathBuf>,
 }
@@ -105,8 +107,19 @@ pub fn union(parts: &[Loaded]) -> Result<Option<Merged>, NotOne> {
             runs.insert((at, record.started.clone(), id), record);
         }
     }
+    let builds = parts
+        .iter()
+        .flat_map(|part| {
+            let text = std::fs::read_to_string(part.dir.join(super::BUILDS)).unwrap_or_default();
+            // A line without its end was being written.
+            text.split_inclusive('\n')
+                .filter(|line| line.ends_with('\n'))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
     let manifest = manifest(parts, all, plan);
-    Ok(Some(Merged { manifest, records: runs.into_values().collect(), logs }))
+    Ok(Some(Merged { manifest, records: runs.into_values().collect(), builds, logs }))
 }
 
 /// What forbids merging. Seeds, machines and repeats may differ.
@@ -221,7 +234,14 @@ impl Merged {
                 serde_json::to_writer(&mut lines, record)?;
                 lines.push(b'\n');
             }
-            std::fs::write(partial.join(super::RUNS), lines)
+            std::fs::write(partial.join(super::RUNS), lines)?;
+            if self.builds.is_empty() {
+                return Ok(());
+            }
+            std::fs::write(
+                partial.join(super::BUILDS),
+                self.builds.iter().map(String::as_str).collect::<String>(),
+            )
         };
         copy().map_err(ResultsError::io(&partial))?;
         self.manifest.write(&partial)?;

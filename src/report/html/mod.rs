@@ -1,5 +1,6 @@
 //! `--format html`: one file with everything in it, readable without a network, on a phone, by keyboard, in dark and light.
 
+mod bisect_path;
 mod boundary_plot;
 mod evidence;
 mod heat;
@@ -14,6 +15,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::headline::{self, Headline};
 use super::section::{Report, Section};
 
+pub use bisect_path::Path as SearchPath;
+
 /// Bytes of a log (unpacked), by results directory and path below it; `None` = not there.
 pub type Logs<'a> = &'a dyn Fn(&Path, &str) -> Option<Vec<u8>>;
 
@@ -22,6 +25,8 @@ pub type Logs<'a> = &'a dyn Fn(&Path, &str) -> Option<Vec<u8>>;
 pub struct Choice {
     /// The two axes of the heat map; chosen from the results where absent.
     pub axes: Option<(String, String)>,
+    /// Searches whose results are among those shown.
+    pub searches: Vec<SearchPath>,
 }
 
 /// The page. `Err`: an axis was asked for that no arm has, with those there are.
@@ -59,6 +64,7 @@ pub fn render(report: &Report, choice: &Choice, logs: Logs<'_>) -> Result<String
                     }
                 }
                 main #main {
+                    @for search in &choice.searches { (bisect_path::panel(search)) }
                     @for (index, section) in report.sections.iter().enumerate() {
                         (self::section(section, index, report.sections.len() > 1, choice, logs))
                     }

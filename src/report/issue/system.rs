@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::host::env::PciDetail;
 use crate::report::text;
 
 use super::{Case, device_name, field};
@@ -58,16 +59,19 @@ fn pci(env: &Value) -> String {
         return text::fence("", &listing);
     }
     let devices = env.get("devices").and_then(Value::as_array).cloned().unwrap_or_default();
-    let lines: Vec<String> = devices.iter().map(device).collect();
+    let lines: Vec<String> = devices.iter().map(|one| device(one, env)).collect();
     if lines.is_empty() { String::new() } else { text::fence("", &lines.join("\n")) }
 }
 
-fn device(device: &Value) -> String {
+fn device(device: &Value, env: &Value) -> String {
     let of = |key: &str| device.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
     let id = device.get("device_id").and_then(Value::as_u64).map_or("?".into(), |id| format!("{id:04x}"));
-    let bar = device
-        .get("resizable_bar")
-        .and_then(Value::as_str)
+    let details = env.get("pci").and_then(Value::as_array).cloned().unwrap_or_default();
+    let bar = details
+        .into_iter()
+        .filter_map(|detail| serde_json::from_value::<PciDetail>(detail).ok())
+        .find(|detail| detail.pci_address == of("pci_address"))
+        .and_then(|detail| detail.resizable_bar())
         .map(|bar| format!(", resizable BAR {bar}"))
         .unwrap_or_default();
     format!("{} 8086:{id}, driver {}{bar}", of("pci_address"), of("driver"))
