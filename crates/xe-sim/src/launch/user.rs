@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::client::{ClientMem, ProcessId};
 
 /// Bytes that are fetched at once, and their pages.
-const CHUNK: u64 = 256 << 10;
+const CHUNK: u64 = 64 << 10;
 const PAGE: u64 = 4096;
 const PAGES: u64 = CHUNK / PAGE;
 
