@@ -24,6 +24,7 @@ pub mod model;
 pub mod observe;
 pub mod plan;
 pub mod probe;
+pub mod reduce;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -2,6 +2,9 @@
 //!
 //! Needs the network (76 MB). Without it these tests fail and say so; they do not pass by doing nothing.
 
+#[path = "support/http.rs"]
+mod http;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -388,4 +391,93 @@ fn doctor_is_content_with_a_fetched_build_where_a_device_can_be() {
     let possible = state("Intel render node") == "ok" || simulated;
     assert_eq!(value["usable"], possible);
     assert_eq!(output.status.code(), Some(if possible { 0 } else { 20 }));
+}
+
+/// Two releases as a lab keeps them: the fetched driver package, and the same with another version.
+fn two_releases(root: &Path) -> Vec<String> {
+    let is_driver = |path: &&PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libze-intel-gpu1"))
+    };
+    let driver = fixture().debs.iter().find(is_driver).expect("the driver's package");
+    let old = root.join("a");
+    fs::create_dir_all(&old).expect("directory");
+    fs::copy(driver, old.join("driver.deb")).expect("copy");
+    let (unpacked, new) = (root.join("work"), root.join("b"));
+    fs::create_dir_all(&new).expect("directory");
+    let run = |program: &str, args: &[&OsStr]| {
+        let out = Command::new(program).args(args).output().expect(program);
+        assert!(out.status.success(), "{program}: {}", stderr(&out));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    run("dpkg-deb", &["-R".as_ref(), driver.as_ref(), unpacked.as_ref()]);
+    let control = unpacked.join("DEBIAN/control");
+    let text = fs::read_to_string(&control).expect("control");
+    let changed: Vec<String> = text
+        .lines()
+        .map(
+            |line| {
+                if line.starts_with("Version: ") { "Version: 99.1.2-1".to_owned() } else { line.to_owned() }
+            },
+        )
+        .collect();
+    fs::write(&control, changed.join("\n") + "\n").expect("control");
+    run("dpkg-deb", &["-Znone".as_ref(), "-b".as_ref(), unpacked.as_ref(), new.join("driver.deb").as_ref()]);
+    fs::remove_dir_all(&unpacked).expect("clean up");
+    let index = run("ci/driver-index", &[root.as_ref()]);
+    fs::write(root.join("index.toml"), &index).expect("index");
+    let versions = index.lines().filter_map(|line| line.strip_prefix("version = "));
+    versions.map(|version| version.trim_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn releases_of_an_index_are_fetched_by_range_resumed_and_checked() {
+    let tmp = tempfile::tempdir().expect("tempdir");
+    let root = tmp.path().join("lab");
+    let versions = two_releases(&root);
+    assert_eq!((versions.len(), versions[1].as_str()), (2, "99.1.2"));
+    let server = http::Server::start(&root);
+    let index = format!("{}/index.toml", server.address);
+    // A store of its own, with the fetched build as the base that fills the gaps.
+    let data = tmp.path().join("data");
+    fs::create_dir_all(data.join("drivers")).expect("store");
+    let base = store().resolve("debian").expect("base").manifest.name;
+    std::os::unix::fs::symlink(fixture().data.join("drivers").join(&base), data.join("drivers").join(&base))
+        .expect("link");
+    let fetch = |more: &[&str]| {
+        let out = command(&data)
+            .args(["drivers", "fetch", "--index", &index, "--base", &base])
+            .args(more)
+            .output()
+            .expect("the tool runs");
+        (out.status.code(), stderr(&out))
+    };
+    // The connection breaks in the middle; the next call goes on from there.
+    server.break_once("b/driver.deb");
+    let (code, log) = fetch(&["--range", "99.."]);
+    assert_eq!(code, Some(22), "{log}");
+    assert!(log.contains("curl"), "{log}");
+    let (code, log) = fetch(&["--range", "99.."]);
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("go on") && log.contains("ready    neo-99.1.2"), "{log}");
+    let seen = server.seen.lock().expect("no panic").clone();
+    let resumed = |line: &String| line.starts_with("GET /b/driver.deb from ") && !line.ends_with(" from 0");
+    assert!(seen.iter().any(resumed), "the second call asked for the rest only: {seen:?}");
+    assert!(!seen.iter().any(|line| line.contains("/a/")), "outside of the range: {seen:?}");
+    // Everything: what is there is not downloaded again, and both are builds side by side.
+    let (code, log) = fetch(&[]);
+    assert_eq!(code, Some(0), "{log}");
+    assert!(
+        log.contains("have it  neo-99.1.2") && log.contains(&format!("ready    neo-{}", versions[0])),
+        "{log}"
+    );
+    let shown = manifest(&data, "neo-99.1.2");
+    assert_eq!(shown["packages"][0]["version"], "99.1.2-1");
+    // A file that is not the one of the index is not used.
+    let text = fs::read_to_string(root.join("index.toml")).expect("index");
+    let at = text.rfind("sha256 = \"").expect("a hash") + "sha256 = \"".len();
+    let wrong = format!("{}{}{}", &text[..at], "0".repeat(64), &text[at + 64..]).replace("99.1.2", "99.9.9");
+    fs::write(root.join("index.toml"), wrong).expect("index");
+    let (code, log) = fetch(&["--range", "99.9.9"]);
+    assert_eq!(code, Some(22), "{log}");
+    assert!(log.contains("SHA-256") && !data.join("drivers/neo-99.9.9").exists(), "{log}");
 }

@@ -36,7 +36,8 @@ pub fn table(question: &Question, search: &Search) -> String {
         }
         let said = match (&place.broken, rate(tally)) {
             (Some(reason), _) => format!("untestable: {}", reason.lines().next().unwrap_or_default()),
-            (None, Some(rate)) => format!("corrupt {rate}"),
+            // Its runs ended when they had told enough: only the interval that allows that.
+            (None, Some(rate)) => format!("corrupt {}", rate.show(true)),
             (None, None) => format!("untestable in {} runs", tally.untestable),
         };
         let probability = posterior.as_ref().and_then(|p| p.first.get(position)).copied().unwrap_or(0.0);

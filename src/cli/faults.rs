@@ -31,9 +31,9 @@ pub struct FaultsArgs {
     /// Who injects: the simulated device, or strace (any device; counts every ioctl).
     #[arg(long, value_enum)]
     pub inject: Option<Injector>,
-    /// Only faults N of M, by a stable hash: shares of one sweep for several machines.
-    #[arg(long, value_name = "N/M", value_parser = shard)]
-    pub shard: Option<(u32, u32)>,
+    /// Only this part of the faults (`2/4`), by a stable hash: shares of one sweep for several machines.
+    #[arg(long, value_name = "M/N")]
+    pub shard: Option<crate::plan::shard::Shard>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -50,14 +50,4 @@ pub enum Injector {
 fn point(text: &str) -> Result<String, String> {
     let names = || crate::faults::POINTS.map(|point| point.name).join(", ");
     crate::faults::errnos::by_name(text).map(|point| point.name.to_owned()).ok_or_else(names)
-}
-
-/// "1/4".
-pub fn shard(text: &str) -> Result<(u32, u32), String> {
-    let wanted = "N/M with 1 ≤ N ≤ M, as in 1/4";
-    let (n, m) = text.split_once('/').ok_or(wanted)?;
-    match (n.parse(), m.parse()) {
-        (Ok(n), Ok(m)) if 1 <= n && n <= m => Ok((n, m)),
-        _ => Err(wanted.to_owned()),
-    }
 }

@@ -14,9 +14,11 @@ pub mod env;
 pub mod expectations;
 pub mod faults;
 pub mod inspect;
+pub mod keys;
 pub mod merge;
 pub mod parse;
 pub mod plan;
+pub mod reduce;
 pub mod report;
 pub mod run;
 pub mod schema;
@@ -44,6 +46,8 @@ pub enum Command {
     Compare(Box<compare::CompareArgs>),
     Threshold(Box<threshold::ThresholdArgs>),
     Faults(Box<faults::FaultsArgs>),
+    Reduce(Box<reduce::ReduceArgs>),
+    Keys(Box<keys::KeysArgs>),
     Verdict(Box<verdict::VerdictArgs>),
     Drivers(drivers::DriversArgs),
     Report(report::ReportArgs),

@@ -7,13 +7,13 @@ use crate::cli::faults::{FaultsArgs, Injector};
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
 use crate::cmd::prober::{Prober, prepare, stopped};
-use crate::driver;
 use crate::exit::Exit;
 use crate::faults::{Fault, Group, POINTS, Seen, group::ranges, groups, plan};
 use crate::host::Device;
 use crate::model::arm::{Arm, Observer};
 use crate::model::outcome::RunRecord;
 use crate::model::verdict::Verdict;
+use crate::plan::shard::shard_of;
 use crate::probe::{Change, Probe, Stop, signature_class};
 use crate::run::dispatcher::Cell;
 
@@ -35,7 +35,7 @@ pub fn faults(args: &FaultsArgs) -> Result<Exit, Failure> {
     }
     let question = serde_json::json!({
         "verb": "faults", "arm": arm.id, "points": args.points, "errnos": args.errnos,
-        "inject": format!("{injector:?}"), "shard": args.shard,
+        "inject": format!("{injector:?}"), "shard": args.shard.map(|shard| shard.to_string()),
     });
     let mut prober = Prober::open(&prepared, std::slice::from_ref(&arm), "faults", &question, &args.search)?;
     let dir = prober.dir().to_owned();
@@ -53,7 +53,11 @@ pub fn faults(args: &FaultsArgs) -> Result<Exit, Failure> {
         ));
     }
     let all = planned(args, injector, &baseline);
-    let mine: Vec<Fault> = all.into_iter().filter(|fault| in_shard(args.shard, &arm, fault)).collect();
+    let of_us = |fault: &Fault| {
+        args.shard
+            .is_none_or(|shard| shard_of(&format!("{} {}", arm.id, fault.rule()), shard.of) == shard.index)
+    };
+    let mine: Vec<Fault> = all.into_iter().filter(of_us).collect();
     prober.say(&format!("plan     {} faults, one a run", mine.len()));
     let timeout = limit(&arm, &baseline, args.search.timeout.is_some());
     let mut changed = Vec::new();
@@ -122,13 +126,6 @@ fn limit(arm: &Arm, baseline: &RunRecord, stated: bool) -> Duration {
     }
     let usual = Duration::try_from_secs_f64(baseline.wall_seconds * 10.0).unwrap_or(arm.timeout);
     usual.max(Duration::from_secs(5)).min(arm.timeout)
-}
-
-fn in_shard(shard: Option<(u32, u32)>, arm: &Arm, fault: &Fault) -> bool {
-    let Some((n, m)) = shard else { return true };
-    let hash = driver::sha256(format!("{} {}", arm.id, fault.rule()).as_bytes());
-    let number = hash.get(..8).and_then(|hex| u32::from_str_radix(hex, 16).ok()).unwrap_or(0);
-    number % m == n - 1
 }
 
 fn sweep(prober: &mut Prober, arms: &[Arm]) -> Result<(), Stop> {

@@ -15,6 +15,7 @@ pub mod env;
 pub mod expectations;
 pub mod faults;
 pub mod inspect;
+pub mod keys;
 pub mod lab;
 pub mod manual;
 pub mod memo;
@@ -26,6 +27,7 @@ pub mod parse;
 pub mod parts;
 pub mod plan;
 pub mod prober;
+pub mod reduce;
 pub mod report;
 pub mod rounds;
 pub mod run;
@@ -80,6 +82,8 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Compare(args) => compare::compare(args),
         Command::Threshold(args) => threshold::threshold(args),
         Command::Faults(args) => faults::faults(args),
+        Command::Reduce(args) => reduce::reduce(args),
+        Command::Keys(args) => keys::keys(args),
         Command::Drivers(args) => drivers::drivers(args),
         Command::Watch(args) => watch::watch(args),
         Command::Diff(args) => diff::diff(args),

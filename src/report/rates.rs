@@ -52,7 +52,12 @@ pub fn text(arms: &[ArmSummary]) -> String {
         let word = arm.rate_of;
         let said = match Rate::of(arm.tally, CONFIDENCE) {
             Some(rate) => {
-                let jeffreys = format!("{} to {}", percent(rate.jeffreys.low), percent(rate.jeffreys.high));
+                // As the exact one: a bound where an end is free, never "0 %".
+                let jeffreys = match (rate.jeffreys.low, rate.jeffreys.high) {
+                    (low, high) if low <= 0.0 => format!("below {}", percent(high)),
+                    (low, high) if high >= 1.0 => format!("above {}", percent(low)),
+                    (low, high) => format!("{} to {}", percent(low), percent(high)),
+                };
                 format!("{word} {}   (Jeffreys {jeffreys})", rate.show(arm.stopped.is_some()))
             }
             None => format!("{word}: no run had an answer"),

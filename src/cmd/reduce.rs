@@ -1,0 +1,108 @@
+//! `repro-matrix reduce`.
+
+use crate::cli::reduce::ReduceArgs;
+use crate::cmd::Failure;
+use crate::cmd::bisect::print;
+use crate::cmd::prober::{Prober, prepare, stopped};
+use crate::exit::Exit;
+use crate::model::arm::Arm;
+use crate::probe::{Answer, Change, Probe, Stop, signature_class};
+use crate::stats::{Rate, Tally, stopping::CONFIDENCE};
+
+pub fn reduce(args: &ReduceArgs) -> Result<Exit, Failure> {
+    let prepared = prepare(&args.matrix, &[], &args.search)?;
+    let arm = prepared.one_arm(&args.arm)?;
+    let question = serde_json::json!({
+        "verb": "reduce", "arm": arm.id, "floor": args.floor, "runs": args.runs, "keep": args.keep, "target": args.search.target(),
+    });
+    let mut prober = Prober::open(&prepared, std::slice::from_ref(&arm), "reduce", &question, &args.search)?;
+    let dir = prober.dir().to_owned();
+    // What "alike" means is what the arm does as it is written.
+    let class = match first_failure(&mut prober, &arm, args.runs) {
+        Ok(Ok(class)) => class,
+        Ok(Err(instead)) => {
+            return Err(Failure::new(
+                Exit::NotReproduced,
+                format!("{} did not fail in {} runs ({instead}): nothing to reduce", arm.id, args.runs),
+            ));
+        }
+        Err(stop) => return Err(stopped(stop, &dir)),
+    };
+    prober.say(&format!("failure  {class}"));
+    let mut target = args.search.target();
+    target.class = Some(class);
+    prober.set_target(target);
+    let reduced = crate::reduce::reduce(&arm, &args.keep, &mut |candidate| {
+        let fails = often_enough(&mut prober, candidate, args)?;
+        let change = candidate.id.strip_prefix(&arm.id).unwrap_or(&candidate.id);
+        prober.say(&format!("{}    {change}", if fails { "kept " } else { "needs" }));
+        Ok(fails)
+    });
+    let reduced = reduced.map_err(|stop| stopped(stop, &dir))?;
+    let before = measured(&mut prober, &arm, args.measure);
+    let after = measured(&mut prober, &reduced.arm, args.measure);
+    let (before, after) = match (before, after) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(stop), _) | (_, Err(stop)) => return Err(stopped(stop, &dir)),
+    };
+    let show = |tally: Tally| {
+        Rate::of(tally, CONFIDENCE).map_or("no run had an answer".to_owned(), |rate| rate.to_string())
+    };
+    print(&format!("as written  {}: corrupt {}\n", arm.id, show(before)));
+    print(&format!("reduced     corrupt {}   ({} arms tried)\n", show(after), reduced.tried));
+    if reduced.changes.is_empty() {
+        print("nothing can be taken away\n");
+    }
+    for change in &reduced.changes {
+        let from = match change {
+            Change::Set(field, _) => format!("   (was {})", field.show(field.get(&arm))),
+            _ => String::new(),
+        };
+        print(&format!("  {}{from}\n", change.to_string().trim_start_matches('+')));
+    }
+    print(&format!("{}\n", dir.display()));
+    Ok(Exit::AsExpected)
+}
+
+/// The class of the arm's failure, or what its last run did instead.
+fn first_failure(prober: &mut Prober, arm: &Arm, runs: u32) -> Result<Result<String, String>, Stop> {
+    let mut instead = String::new();
+    for repeat in 0..runs {
+        for one in prober.probe(arm, repeat..repeat + 1)? {
+            if one.answer == Answer::Corrupt {
+                return Ok(Ok(signature_class(&one.signature)));
+            }
+            instead = one.reason.unwrap_or(one.verdict);
+        }
+    }
+    Ok(Err(instead))
+}
+
+/// Whether the candidate fails in at least the floor's share of its runs; stops as soon as that is settled.
+fn often_enough(prober: &mut Prober, arm: &Arm, args: &ReduceArgs) -> Result<bool, Stop> {
+    let needed = ((f64::from(args.runs) * args.floor).ceil() as u32).max(1);
+    let (mut hits, mut made) = (0, 0);
+    while hits < needed && made - hits <= args.runs - needed {
+        let width = prober.width().min(args.runs - made).max(1);
+        let seen = prober.probe(arm, made..made + width)?;
+        made += u32::try_from(seen.len()).unwrap_or(1);
+        // A run without an answer is no sign of the failure.
+        hits += seen.iter().filter(|one| one.answer == Answer::Corrupt).count() as u32;
+    }
+    Ok(hits >= needed)
+}
+
+fn measured(prober: &mut Prober, arm: &Arm, runs: u32) -> Result<Tally, Stop> {
+    let mut tally = Tally::default();
+    for one in prober.probe(arm, 0..runs)? {
+        match one.answer {
+            Answer::Corrupt => {
+                tally.hits += 1;
+                tally.testable += 1;
+            }
+            Answer::Clean => tally.testable += 1,
+            Answer::Untestable => tally.untestable += 1,
+        }
+    }
+    Ok(tally)
+}
