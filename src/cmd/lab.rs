@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use crate::cmd::conclude::{Identity, conclude, not_built};
 use crate::cmd::drive::work_root;
+use crate::cmd::inputs::Inputs;
 use crate::judge::{Context, ExpectedDriver};
 use crate::model::arm::{Arm, Observer};
 use crate::model::facts::Facts;
 use crate::model::outcome::RunRecord;
+use crate::model::verdict::Evidence;
 use crate::run::kernel_log::KernelLog;
 use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 use crate::run::workdir::WorkDir;
@@ -199,6 +201,7 @@ impl<P: Parts> Lab for RealLab<P> {
                 return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(arm, &hash)));
             }
         };
+        let inputs = Inputs::before(&spec.argv);
         let kernel_log = arm.observers.contains(&Observer::KernelLog).then(KernelLog::mark);
         let xe_trace = arm.observers.contains(&Observer::XeTrace).then(XeTrace::start);
         let mut raw = execute(&spec, cancel);
@@ -210,6 +213,7 @@ impl<P: Parts> Lab for RealLab<P> {
         {
             broken.push("strace wrote nothing".into());
         }
+        broken.extend(inputs.changed());
         let context = Context {
             arm,
             simulated: device.profile().is_some(),
@@ -218,8 +222,13 @@ impl<P: Parts> Lab for RealLab<P> {
             driver: driver.as_ref(),
             broken: &broken,
         };
-        let record =
+        let mut record =
             conclude(&spec, &raw, repeat, facts, &context, &self.identity(arm, &hash), &self.results);
+        if let (Ok(record), Some(says)) = (&mut record, inputs.told())
+            && broken.is_empty()
+        {
+            record.evidence.push(Evidence { instrument: "harness".into(), says });
+        }
         if !self.keep_work {
             // What stays behind costs room, not truth.
             let _ = work.remove();

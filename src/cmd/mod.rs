@@ -14,6 +14,7 @@ pub mod drivers;
 pub mod env;
 pub mod expectations;
 pub mod faults;
+pub mod inputs;
 pub mod inspect;
 pub mod keys;
 pub mod lab;

@@ -69,9 +69,14 @@ fn is_entry_point(name: &str) -> bool {
     name.starts_with("ze") && name.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// Value of `key=` up to the next comma, bracket or brace.
+/// Value of the argument or field `key`, up to the next comma, bracket or brace.
 fn value<'t>(call: &'t str, key: &str) -> Option<&'t str> {
-    let rest = call.split(key).nth(1)?.strip_prefix('=')?;
+    // "hKernel" is part of "phKernel" and of "…AppendLaunchKernel(" too.
+    let starts = |at: usize| call.get(..at).is_some_and(|before| before.ends_with(['(', ' ', '{']));
+    let rest = call
+        .match_indices(key)
+        .filter(|(at, _)| starts(*at))
+        .find_map(|(at, _)| call.get(at + key.len()..)?.strip_prefix('='))?;
     rest.split([',', '}', ')']).next()
 }
 

@@ -188,3 +188,24 @@ fn the_badge_is_one_line_of_json() {
     assert_eq!(badge["color"], "brightgreen");
     assert!(badge["message"].as_str().is_some_and(|m| m.contains("1 corrupt")));
 }
+
+/// What the workflows call.
+#[test]
+fn ci_makes_every_report_of_the_newest_results() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = smoke().parent().and_then(Path::parent).expect("results");
+    let summary = dir.path().join("summary.md");
+    let out = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/reports"))
+        .args([results, &dir.path().join("out")])
+        .env("REPRO_MATRIX", TOOL)
+        .env("GITHUB_STEP_SUMMARY", &summary)
+        .output()
+        .expect("ci/reports");
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert_eq!(text(&out.stdout), "**smoke on sim:a770: 3 arms, 2 clean, 1 corrupt; as expected**\n");
+    for file in ["xml", "html", "md", "csv", "json", "badge.json", "issue.md"] {
+        let path = dir.path().join(format!("out/smoke.{file}"));
+        assert!(std::fs::metadata(&path).is_ok_and(|m| m.len() > 0), "{}", path.display());
+    }
+    assert!(std::fs::read_to_string(summary).is_ok_and(|text| text.contains("over/file-r")));
+}

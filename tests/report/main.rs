@@ -6,6 +6,7 @@ mod diff;
 mod formats;
 mod html;
 mod live;
+mod observers;
 mod scale;
 mod slurm;
 mod support;

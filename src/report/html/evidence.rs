@@ -1,5 +1,6 @@
 //! Evidence of every arm: timeline, runs, what each instrument said, and the log lines themselves.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use maud::{Markup, html};
@@ -14,7 +15,7 @@ use crate::report::{by_hand, findings};
 
 use super::{Logs, anchor, badge, timeline_plot};
 
-pub(super) fn panel(section: &Section, index: usize, logs: Logs<'_>) -> Markup {
+pub(super) fn panel(section: &Section, index: usize, timelines: &Timelines<'_>, logs: Logs<'_>) -> Markup {
     html! {
         h3 { "Evidence" }
         @for (arm, summary) in section.arms.iter().zip(&section.summaries) {
@@ -23,13 +24,19 @@ pub(super) fn panel(section: &Section, index: usize, logs: Logs<'_>) -> Markup {
                     (badge(if summary.runs == 0 { "none" } else { summary.verdict.word }, &summary.verdict.to_string()))
                     " " (arm.id)
                 }
-                (self::arm(section, arm, summary, logs))
+                (self::arm(section, arm, summary, timelines, logs))
             }
         }
     }
 }
 
-fn arm(section: &Section, arm: &Arm, summary: &ArmSummary, logs: Logs<'_>) -> Markup {
+fn arm(
+    section: &Section,
+    arm: &Arm,
+    summary: &ArmSummary,
+    timelines: &Timelines<'_>,
+    logs: Logs<'_>,
+) -> Markup {
     let runs: Vec<(&RunRecord, &std::path::PathBuf)> = section.runs_of(&arm.id).collect();
     html! {
         @if !arm.note.is_empty() { p { (arm.note) } }
@@ -37,7 +44,7 @@ fn arm(section: &Section, arm: &Arm, summary: &ArmSummary, logs: Logs<'_>) -> Ma
             @if let Some(reason) = &expect.reason { p { "Expected because: " (reason) } }
             @if let Some(tracker) = &expect.tracker { p { "Known as " code { (tracker) } } }
         }
-        (timeline(section, summary, logs))
+        (timeline(&summary.id, timelines))
         @for (i, (record, dir)) in runs.iter().enumerate() {
             h4 { "Run " (record.repeat) ": " (badge(record.verdict.word(), record.verdict.word())) " " (format!("{:.2} s", record.wall_seconds)) }
             p.legend { (record.started) " · " (record.signature) }
@@ -57,20 +64,27 @@ fn arm(section: &Section, arm: &Arm, summary: &ArmSummary, logs: Logs<'_>) -> Ma
     }
 }
 
-/// The timeline of the run that speaks for the arm.
-pub(super) fn timeline(section: &Section, summary: &ArmSummary, logs: Logs<'_>) -> Markup {
-    let Some(surface) = summary.surface_bytes else { return html! {} };
-    let Some((record, dir)) =
-        section.runs_of(&summary.id).find(|(r, _)| r.verdict.word() == summary.verdict.word)
-    else {
-        return html! {};
+/// The timeline of each arm, of the run that speaks for it. Traces are large: each is read once.
+pub(super) type Timelines<'a> = BTreeMap<&'a str, Timeline>;
+
+pub(super) fn timelines<'a>(section: &'a Section, logs: Logs<'_>) -> Timelines<'a> {
+    let of = |summary: &'a ArmSummary| {
+        let surface = summary.surface_bytes?;
+        let (record, dir) =
+            section.runs_of(&summary.id).find(|(r, _)| r.verdict.word() == summary.verdict.word)?;
+        let trace = record.logs.iter().find(|log| log.ends_with("trace.gz") && !log.ends_with("xe-trace.gz"));
+        let trace = trace.and_then(|log| logs(dir, log));
+        Some((summary.id.as_str(), Timeline::of(record, surface, trace.as_deref())?))
     };
-    let trace = record.logs.iter().find(|log| log.ends_with("trace.gz")).and_then(|log| logs(dir, log));
-    match Timeline::of(record, surface, trace.as_deref()) {
+    section.summaries.iter().filter_map(of).collect()
+}
+
+pub(super) fn timeline(arm: &str, timelines: &Timelines<'_>) -> Markup {
+    match timelines.get(arm) {
         Some(timeline) => html! {
             figure style="margin:.5rem 0" {
-                (timeline_plot::plot(&timeline, &summary.id))
-                figcaption.legend { "The private surface (" (findings::grouped(surface)) " B). Phases are not to scale." }
+                (timeline_plot::plot(timeline, arm))
+                figcaption.legend { "The private surface (" (findings::grouped(timeline.surface)) " B). Phases are not to scale." }
             }
         },
         None => html! {},

@@ -92,9 +92,9 @@ fn moving(arms: &[ArmPoint]) -> Vec<(&'static str, usize)> {
                     verdicts.len() - most.unwrap_or(0)
                 })
                 .sum();
-            // An axis that has no meaning for some arms follows from another one.
+            // An axis with a value for each arm says nothing, one that many arms have not says little.
             let absent = arms.iter().filter(|arm| !arm.axes.contains_key(axis)).count();
-            Some((axis, astray + absent * arms.len()))
+            Some((axis, astray + 2 * groups.len() + absent))
         })
         .collect();
     out.sort_by_key(|(axis, astray)| (*astray, *axis));

@@ -79,6 +79,7 @@ pub fn render(report: &Report, choice: &Choice, logs: Logs<'_>) -> Result<String
 
 fn section(section: &Section, index: usize, several: bool, choice: &Choice, logs: Logs<'_>) -> Markup {
     let id = |part: &str| format!("s{index}-{part}");
+    let timelines = evidence::timelines(section, logs);
     html! {
         section #(id("section")) aria-labelledby=(id("title")) {
             @if several { h2 #(id("title")) { (headline::line(section)) } }
@@ -94,8 +95,8 @@ fn section(section: &Section, index: usize, several: bool, choice: &Choice, logs
             (heat::panel(section, index, choice))
             (overview::arms(section, index))
             (boundary_plot::panel(section))
-            (pairs::panel(section, index, logs))
-            (evidence::panel(section, index, logs))
+            (pairs::panel(section, index, &timelines))
+            (evidence::panel(section, index, &timelines, logs))
             (overview::left_out(section))
         }
     }

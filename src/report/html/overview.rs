@@ -47,7 +47,7 @@ fn row(arm: &ArmSummary, index: usize) -> Markup {
             th scope="row" { a href={ "#" (anchor(index, &arm.id)) } { (arm.id) } }
             td { (badge(word, &arm.verdict.to_string())) }
             td { (expected(arm)) }
-            td { (bar(Faulty::of(arm))) }
+            td.rate { (bar(Faulty::of(arm))) }
             td.n { (counts(arm)) }
             td.n { (arm.per_dispatch.map_or("–".into(), |line| u8::from(line.flag).to_string())) }
             td { (arm.history.as_deref().unwrap_or("–")) }

@@ -8,7 +8,8 @@ use crate::report::axes;
 use crate::report::faulty::Faulty;
 use crate::report::section::Section;
 
-use super::{Logs, anchor, badge, evidence};
+use super::evidence::{self, Timelines};
+use super::{anchor, badge};
 
 /// More pairs than these say nothing new.
 const MOST: usize = 12;
@@ -19,7 +20,7 @@ struct Pair<'a> {
     good: (&'a Arm, &'a ArmSummary, String),
 }
 
-pub(super) fn panel(section: &Section, index: usize, logs: Logs<'_>) -> Markup {
+pub(super) fn panel(section: &Section, index: usize, timelines: &Timelines<'_>) -> Markup {
     let pairs = pairs(section);
     if pairs.is_empty() {
         return html! {};
@@ -30,8 +31,8 @@ pub(super) fn panel(section: &Section, index: usize, logs: Logs<'_>) -> Markup {
             details open[i == 0] {
                 summary { strong { (pair.axis) } ": " (pair.bad.2) " → " (pair.good.2) }
                 div.ab {
-                    (side("A", &pair.bad, section, index, logs))
-                    (side("B", &pair.good, section, index, logs))
+                    (side("A", &pair.bad, index, timelines))
+                    (side("B", &pair.good, index, timelines))
                 }
             }
         }
@@ -42,9 +43,8 @@ pub(super) fn panel(section: &Section, index: usize, logs: Logs<'_>) -> Markup {
 fn side(
     letter: &str,
     (arm, summary, value): &(&Arm, &ArmSummary, String),
-    section: &Section,
     index: usize,
-    logs: Logs<'_>,
+    timelines: &Timelines<'_>,
 ) -> Markup {
     html! {
         div {
@@ -57,7 +57,7 @@ fn side(
                 dt { "private surface" } dd { (summary.history.as_deref().unwrap_or("–")) }
                 dt { "EPERM" } dd { (summary.eperm.map_or("–".into(), |n| n.to_string())) }
             }
-            (evidence::timeline(section, summary, logs))
+            (evidence::timeline(&arm.id, timelines))
         }
     }
 }
