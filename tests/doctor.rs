@@ -49,6 +49,7 @@ fn the_text_names_every_feature() {
         "driver build",
         "glibc",
         "ocloc",
+        "SYCL front end",
         "strace",
         "kernel log",
         "drop_caches",

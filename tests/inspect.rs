@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use repro_matrix::build::{Builder, Compiler, Slots, Target, cache::Cache};
 use repro_matrix::inspect::{Format, Limits, inspect, targets};
+use repro_matrix::model::arm::Variant;
 use serde_json::Value;
 use support::{Tree, variant};
 
@@ -251,4 +252,30 @@ fn host_files_of_every_kind_are_read_the_same() {
     assert_eq!(checked.status.code(), Some(10));
     let text = String::from_utf8_lossy(&checked.stdout).into_owned();
     assert!(text.contains("bitcode for spir64_gen") && text.contains("-fno-sycl-rdc"), "{text}");
+}
+
+#[test]
+fn spirv_is_compiled_for_every_card_on_request() {
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+    let tree = Tree::open();
+    let dir = tempfile::tempdir().unwrap();
+    let slots = Slots::new(1);
+    let builder = Builder {
+        compiler: &tree,
+        cache: Cache::new(dir.path()),
+        slots: &slots,
+        timeout: Duration::from_secs(120),
+        stop: &GO_ON,
+    };
+    let variant = Variant { format: repro_matrix::model::arm::ModuleFormat::Spirv, ..variant(2, 64) };
+    let built = builder.build(&variant, &Target::named("dg2-g10")).unwrap_or_else(|e| panic!("{e}"));
+    let report = json(&["--compile", "--match", "priv0"], &built.modules[0].path);
+    let compiled = report["files"][0]["compiled"].as_array().unwrap();
+    let on =
+        |name: &str| compiled.iter().find(|c| c["device"] == name).unwrap_or_else(|| panic!("{compiled:?}"));
+    assert_eq!(on("a770")["private_per_thread"], 2 * 22_784);
+    assert_eq!(on("a770")["prediction"]["placement"], "per-kernel");
+    // 2 × 22,784 B × 1,024 threads.
+    assert_eq!(on("a380")["prediction"]["needed"], 46_661_632);
+    assert!(on("b580")["error"].is_null(), "{compiled:?}");
 }

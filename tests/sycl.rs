@@ -133,6 +133,19 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
     // One module a kernel: only those that are launched are loaded, none on the per-dispatch path.
     let split = flags(of("split"));
     assert!(split.len() > 1 && split.iter().all(|flag| flag == false), "{split:?}");
+    let modules = |record: &Value| record["repro"]["modules"].as_u64().unwrap();
+    assert_eq!((modules(sycl), modules(l0), modules(of("split"))), (1, 1, 25));
+    // The kept device code says of itself what the driver found: 24 kernels of 22,784 bytes in one image.
+    let command = sycl["command"].as_array().unwrap();
+    let bundle =
+        command.iter().position(|word| word == "--bundle").and_then(|at| command.get(at + 1)).unwrap();
+    let output = tool(&["inspect", "--json", bundle.as_str().unwrap()], dir.path());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["files"][0]["format"], "offload-binary");
+    let images = report["files"][0]["images"].as_array().unwrap();
+    let kernels = images[0]["kernels"].as_array().unwrap();
+    let private: u64 = kernels.iter().map(|kernel| kernel["private_surface"].as_u64().unwrap()).sum();
+    assert_eq!((images.len(), private), (1, 24 * 22_784));
 }
 
 /// A stand-in for icpx: writes down its arguments and makes a program that is the arguments.
@@ -245,4 +258,30 @@ fn what_sycl_cannot_do_is_refused_with_its_place() {
     let output = tool(&["plan", "m.toml"], dir.path());
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("toolchains fetch sycl=1999.0"), "{said}");
+}
+
+#[test]
+fn toolchains_that_are_not_there_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, said) in [
+        (["toolchains", "fetch", "cuda"], "sycl=VERSION"),
+        (["toolchains", "fetch", "sycl=../x"], "sycl=VERSION"),
+        (["toolchains", "show", "1999.0"], "toolchains fetch"),
+    ] {
+        let output = tool(&args, dir.path());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(said), "{text}");
+    }
+    // Wheels that are not what they should be: an error with pip's own words, and nothing is left behind.
+    let data = dir.path().join("data");
+    let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .args(["toolchains", "fetch", "sycl=2026.2.0", "--from", "."])
+        .current_dir(dir.path())
+        .env("REPRO_MATRIX_DATA", &data)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(21), "{}", String::from_utf8_lossy(&output.stderr));
+    let left = std::fs::read_dir(data.join("toolchains")).unwrap().count();
+    assert_eq!(left, 0);
 }

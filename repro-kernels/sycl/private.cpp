@@ -226,7 +226,7 @@ struct Result {
 /* -- arguments -- */
 
 struct Args {
-    std::string source = "file", file, prot, device_source, bundle, save_bundle, extra_lib;
+    std::string source = "file", file, prot, device_source, bundle, save_bundle, extra_lib, pci;
     std::vector<std::string> options;
     std::uint64_t kernels = 0, batch = BATCH_SIZE, simd = SIMD, copies = 942, chunk = 11ull << 20, elements = 131072, repeat = 1;
     std::uint64_t guard = 0, ballast = 0, source_size = 0;
@@ -271,6 +271,7 @@ Args parse(int argc, char **argv)
         else if (name == "--save-bundle") a.save_bundle = value();
         else if (name == "--option") a.options.push_back(value());
         else if (name == "--extra-lib") a.extra_lib = value();
+        else if (name == "--pci") a.pci = value();
         else if (name == "--kernels") a.kernels = number(name, value(), 1);
         else if (name == "--block-entries") a.batch = number(name, value(), 1);
         else if (name == "--simd") a.simd = number(name, value(), 1);
@@ -692,10 +693,19 @@ void upload(sycl::queue &queue, const Args &a, const Source &source)
 }
 
 /* Level Zero's own driver, whatever the runtime would fall back to. */
-sycl::queue open_queue()
+sycl::queue open_queue(const Args &a)
 {
     try {
-        sycl::queue queue{sycl::gpu_selector_v, sycl::property::queue::in_order{}};
+        /* The card that was asked for, or the first. */
+        const auto choose = [&](const sycl::device &device) {
+            if (!device.is_gpu())
+                return -1;
+            if (a.pci.empty())
+                return 1;
+            const bool known = device.has(sycl::aspect::ext_intel_pci_address);
+            return known && device.get_info<sycl::ext::intel::info::device::pci_address>() == a.pci ? 1 : -1;
+        };
+        sycl::queue queue{choose, sycl::property::queue::in_order{}};
         const sycl::device device = queue.get_device();
         told.device = device.get_info<sycl::info::device::name>();
         told.driver = device.get_info<sycl::info::device::driver_version>();
@@ -716,7 +726,7 @@ bool steps(const Args &a)
     std::optional<Source> source;
     if (a.save_bundle.empty())
         source.emplace(a);
-    sycl::queue queue = open_queue();
+    sycl::queue queue = open_queue(a);
     Program program(queue, a);
     if (!a.save_bundle.empty())
         return true;

@@ -32,6 +32,13 @@ pub struct InspectArgs {
     /// Print the device table that predictions use, with its sources.
     #[arg(long)]
     pub devices: bool,
+    /// Compile SPIR-V modules for every card of the device table with the driver build's ocloc, to see their private memory
+    /// (with --match: only modules with such a kernel).
+    #[arg(long)]
+    pub compile: bool,
+    /// Driver build of the store, for --compile.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub driver: String,
     /// JSON, everything: argument layouts too.
     #[arg(long)]
     pub json: bool,

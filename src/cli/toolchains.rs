@@ -30,9 +30,12 @@ pub enum ToolchainsAction {
     },
     /// Show one runtime: packages with their hashes, where its files are.
     Show {
-        #[arg(default_value = "default")]
-        version: String,
+        #[arg(default_value = "default", value_name = "VERSION")]
+        name: String,
     },
     /// Remove a runtime.
-    Remove { version: String },
+    Remove {
+        #[arg(value_name = "VERSION")]
+        name: String,
+    },
 }

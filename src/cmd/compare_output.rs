@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use serde::Serialize;
@@ -130,7 +130,7 @@ fn runs(args: &CompareArgs) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-fn run(args: &CompareArgs, stand: &Stand, build: &Build, out: &PathBuf) -> Result<(), Failure> {
+fn run(args: &CompareArgs, stand: &Stand, build: &Build, out: &Path) -> Result<(), Failure> {
     let place = out.to_string_lossy();
     if !build.words.iter().any(|word| word.contains("{out}")) {
         return Err(Failure::new(Exit::Usage, format_args!("{}: no {{out}} in its command", build.name)));

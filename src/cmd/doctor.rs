@@ -26,6 +26,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         driver_row(&tree),
         glibc_row(&tree),
         ocloc_row(&tree),
+        sycl_row(),
         checks::strace(),
         checks::kernel_log(),
         checks::drop_caches(),
@@ -134,6 +135,21 @@ fn ocloc_row(tree: &Result<DriverTree, DriverError>) -> Check {
         }
         None => {
             Check::new(OCLOC, State::Missing, "none", PURPOSE).or_type("repro-matrix drivers fetch debian")
+        }
+    }
+}
+
+fn sycl_row() -> Check {
+    const PURPOSE: &str = "variants of the sycl front end (the others need none)";
+    match super::sycl::compiler(DEFAULT, None) {
+        Ok(compiler) => Check::new("SYCL front end", State::Ok, compiler.describe(), PURPOSE),
+        Err(why) => {
+            let action = if find_in_path(std::path::Path::new("g++")).is_none() {
+                "sudo apt-get install g++; repro-matrix toolchains fetch sycl"
+            } else {
+                "repro-matrix toolchains fetch sycl"
+            };
+            Check::new("SYCL front end", State::Degraded, why, PURPOSE).or_type(action)
         }
     }
 }

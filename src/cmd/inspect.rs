@@ -7,10 +7,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Failure;
+use super::inspect_compile::{self, Compiled, Module};
 use crate::cli::inspect::InspectArgs;
 use crate::exit::Exit;
 use crate::inspect::{
-    Check, DeviceRow, Expected, FileReport, Limits, Prediction, check, devices, inspect, predict,
+    Check, DeviceRow, Expected, FileReport, Image, Limits, Prediction, check, devices, extract, predict,
 };
 use crate::ui;
 
@@ -27,6 +28,9 @@ struct FileOutput {
     report: FileReport,
     /// For each image, each card of the device table.
     predictions: Vec<Vec<Prediction>>,
+    /// With --compile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compiled: Vec<Compiled>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<Check>,
 }
@@ -39,10 +43,20 @@ pub fn inspect_files(args: &InspectArgs) -> Result<Exit, Failure> {
     let rows = devices();
     let mut files = Vec::new();
     for path in &args.files {
-        let report = read(path, limits)?;
+        let mut modules: Vec<Module> = Vec::new();
+        let mut count = 0;
+        let report = read(path, limits, &mut |image, bytes| {
+            if args.compile && inspect_compile::wanted(image, args.pattern.as_deref()) {
+                let options = image.compile_options.clone();
+                modules.push(Module { image: count, bytes: bytes.to_vec(), options });
+            }
+            count += 1;
+        })?;
         let predictions = report.images.iter().map(|image| predict(image, &rows)).collect();
         let check = expected.as_ref().map(|expected| check(&report, expected));
-        files.push(FileOutput { report, predictions, check });
+        let compiled =
+            if args.compile { inspect_compile::all(&args.driver, &modules, &rows)? } else { Vec::new() };
+        files.push(FileOutput { report, predictions, compiled, check });
     }
     let exit = verdict(&files);
     let text = if args.json {
@@ -61,6 +75,9 @@ pub fn inspect_files(args: &InspectArgs) -> Result<Exit, Failure> {
         }
         for file in &files {
             text.push_str(&view.file(&file.report, &file.predictions, file.check.as_ref()));
+            if args.compile {
+                text.push_str(&inspect_compile::text(&file.compiled));
+            }
         }
         text
     };
@@ -78,7 +95,7 @@ fn verdict(files: &[FileOutput]) -> Exit {
     }
 }
 
-fn read(path: &Path, limits: Limits) -> Result<FileReport, Failure> {
+fn read(path: &Path, limits: Limits, take: &mut dyn FnMut(&Image, &[u8])) -> Result<FileReport, Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", path.display()))
     };
@@ -89,10 +106,10 @@ fn read(path: &Path, limits: Limits) -> Result<FileReport, Failure> {
     }
     let name = path.display().to_string();
     if about.len() == 0 {
-        return Ok(inspect(&name, &[], limits));
+        return Ok(extract(&name, &[], limits, take));
     }
     let map = super::sys::map(&file).map_err(unreadable)?;
-    Ok(inspect(&name, &map, limits))
+    Ok(extract(&name, &map, limits, take))
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ pub mod expectations;
 pub mod faults;
 pub mod inputs;
 pub mod inspect;
+mod inspect_compile;
 pub mod keys;
 pub mod lab;
 pub mod manual;

@@ -86,7 +86,10 @@ impl SyclStage<'_> {
 
     /// The reproducer's command line, without the simulated device around it.
     pub fn launch(&self, arm: &Arm, built: &SyclBuilt, file: Option<&Path>) -> Result<Launch, String> {
-        let args = for_arm(&arm.variant, &arm.source, &arm.workload, built.bundle.as_deref(), file);
+        let mut args = for_arm(&arm.variant, &arm.source, &arm.workload, built.bundle.as_deref(), file);
+        if let Device::Real(node) = self.device {
+            args.extend(["--pci".into(), OsString::from(&node.pci_address)]);
+        }
         let spec = self.spec(&built.program, &args)?;
         let mut env: Vec<(String, String)> = vec![(FRONT_END_ENV.to_owned(), built.front_end.clone())];
         for (name, value) in spec.env {

@@ -24,14 +24,14 @@ pub fn toolchains(args: &ToolchainsArgs) -> Result<Exit, Failure> {
             Ok(Exit::AsExpected)
         }
         ToolchainsAction::List { json } => list(&store, *json),
-        ToolchainsAction::Show { version } => {
-            let toolchain = store.find(version).map_err(failure)?;
+        ToolchainsAction::Show { name } => {
+            let toolchain = store.find(name).map_err(failure)?;
             super::schema::print(&describe(&toolchain))?;
             Ok(Exit::AsExpected)
         }
-        ToolchainsAction::Remove { version } => {
-            store.remove(version).map_err(failure)?;
-            progress(&format!("removed  {version}"));
+        ToolchainsAction::Remove { name } => {
+            store.remove(name).map_err(failure)?;
+            progress(&format!("removed  {name}"));
             Ok(Exit::AsExpected)
         }
     }

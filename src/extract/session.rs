@@ -9,7 +9,8 @@ use super::{Step, StepRules};
 #[derive(Clone, Debug)]
 pub struct Session {
     pattern: Regex,
-    minimum: f64,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
     count: u32,
     surface: Option<String>,
     binds: u64,
@@ -19,19 +20,22 @@ pub struct Session {
 
 impl Session {
     pub fn new(rules: &StepRules) -> Result<Session, String> {
-        let minimum: f64 = rules
-            .minimum
-            .trim()
-            .parse()
-            .ok()
-            .filter(|minimum: &f64| minimum.is_finite())
-            .ok_or_else(|| format!("steps: minimum `{}` is not a number", rules.minimum))?;
+        let bound = |text: &Option<String>, word: &str| -> Result<Option<f64>, String> {
+            let Some(text) = text else { return Ok(None) };
+            let bound = text.trim().parse().ok().filter(|bound: &f64| bound.is_finite());
+            bound.map(Some).ok_or_else(|| format!("steps: {word} `{text}` is not a number"))
+        };
+        let (minimum, maximum) = (bound(&rules.minimum, "minimum")?, bound(&rules.maximum, "maximum")?);
+        if minimum.is_none() && maximum.is_none() {
+            return Err("steps: a minimum or a maximum says which scores are right".to_owned());
+        }
         if rules.count < 2 {
             return Err("steps: a session has two steps or more, the first is the check before".to_owned());
         }
         Ok(Session {
             pattern: expression("steps", &rules.pattern, 1)?,
             minimum,
+            maximum,
             count: rules.count,
             surface: rules.surface.map(|bytes| format!("size: {bytes},")),
             binds: 0,
@@ -59,7 +63,11 @@ impl Session {
         }
         let number = u32::try_from(self.steps.len()).unwrap_or(u32::MAX).saturating_add(1);
         // What is no number is no good score.
-        let wrong = score.trim().parse::<f64>().map_or(true, |score| score.is_nan() || score < self.minimum);
+        let right = score.trim().parse::<f64>().is_ok_and(|score| {
+            self.minimum.is_none_or(|minimum| score >= minimum)
+                && self.maximum.is_none_or(|maximum| score <= maximum)
+        });
+        let wrong = !right;
         self.steps.push(Step { number, score, wrong, binds: self.binds, unbinds: self.unbinds });
         Some(number)
     }

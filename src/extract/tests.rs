@@ -91,6 +91,7 @@ fn rules_that_cannot_work_are_refused() {
         "[series]\npattern = '(x)'\nreference = ['one']",
         "[steps]\npattern = '(x)'\nminimum = 'low'\ncount = 3",
         "[steps]\npattern = '(x)'\nminimum = '0'\ncount = 1",
+        "[steps]\npattern = '(x)'\ncount = 3",
     ] {
         assert!(Compiled::new(&rules(bad)).is_err(), "{bad}");
     }

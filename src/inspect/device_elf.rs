@@ -65,8 +65,7 @@ pub fn read(reader: &mut Reader<'_>, bytes: &[u8], place: &Place) {
         Ok(kernels) => image.kernels = Some(kernels.into_iter().map(kernel).collect()),
         Err(what) => reader.problem(place, format!(".ze_info: {what}")),
     }
-    (reader.take)(&image, bytes);
-    reader.image(image);
+    reader.image(image, bytes);
 }
 
 /// A program object without native code: its SPIR-V is the image.
@@ -74,12 +73,16 @@ fn intermediate(reader: &mut Reader<'_>, elf: &object::File<'_>, mut image: Imag
     let Some(section) = elf.section_by_name("SPIRV Object").or_else(|| elf.section_by_name(".spv")) else {
         return reader.problem(place, "an ELF file of the device with neither .ze_info nor SPIR-V");
     };
-    match section.data().map_err(|error| error.to_string()).and_then(spirv::parse) {
+    let data = match section.data() {
+        Ok(data) => data,
+        Err(error) => return reader.problem(place, format!("SPIR-V: {error}")),
+    };
+    match spirv::parse(data) {
         Ok(module) => {
             image.format = Format::Spirv;
             image.spirv = Some(module.header);
             image.kernels = Some(module.kernels);
-            reader.image(image);
+            reader.image(image, data);
         }
         Err(what) => reader.problem(place, format!("SPIR-V: {what}")),
     }

@@ -50,7 +50,7 @@ pub fn inspect(name: &str, bytes: &[u8], limits: Limits) -> FileReport {
     extract(name, bytes, limits, &mut |_, _| {})
 }
 
-/// The same, with the bytes of every native image as it is met.
+/// The same, with the bytes of every image as it is listed.
 pub fn extract(name: &str, bytes: &[u8], limits: Limits, take: &mut dyn FnMut(&Image, &[u8])) -> FileReport {
     let mut reader =
         Reader { limits, images: Vec::new(), problems: Vec::new(), unpacked: 0, format: None, take };
@@ -121,7 +121,7 @@ impl Reader<'_> {
             Format::Zstd => self.zstd(bytes, place),
             Format::Syclbin => syclbin::read(self, bytes, place),
             Format::Spirv => spirv::read(self, bytes, place),
-            Format::Bitcode => self.image(Image::new(place, Format::Bitcode, bytes.len())),
+            Format::Bitcode => self.image(Image::new(place, Format::Bitcode, bytes.len()), bytes),
             Format::Unknown => {
                 let start: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 let what = format!(
@@ -155,8 +155,9 @@ impl Reader<'_> {
         self.limits.unpacked.min(self.limits.unpacked_total.saturating_sub(self.unpacked))
     }
 
-    fn image(&mut self, image: Image) {
+    fn image(&mut self, image: Image, bytes: &[u8]) {
         if self.images.len() < self.limits.images {
+            (self.take)(&image, bytes);
             self.images.push(image);
         } else if self.problems.last().is_none_or(|problem| problem.place != "limits") {
             let what = format!("more than {} images; the rest is not listed", self.limits.images);

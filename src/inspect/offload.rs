@@ -1,9 +1,9 @@
 //! LLVM's offload binary, what clang's new offloading driver puts into `.llvm.offloading`.
 //!
-//! Layout after `llvm/Object/OffloadBinary.h`: magic, version (u32), size (u64), offset and size of the entry (version
-//! 1) or offset and number of entries (version 2); an entry is image kind, offload kind (u16 each), flags (u32),
-//! offset and number of strings, offset and size of the image (u64 each); a string is a pair of offsets. All offsets
-//! count from the start of the binary. Several may follow each other, padded to 8 bytes.
+//! Layout after `llvm/Object/OffloadBinary.h`: magic, version (u32), size (u64); then, in version 1, offset and size of the
+//! entry, in version 2 offset and number of entries. An entry is image kind, offload kind (u16 each), flags (u32), offset
+//! and number of strings, offset and size of the image (u64 each). A string is a pair of offsets. All offsets count from
+//! the start of the binary. Several binaries may follow each other, padded to 8 bytes.
 
 use super::{Place, Reader, c_string, slice, u32_at, u64_at};
 

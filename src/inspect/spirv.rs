@@ -20,7 +20,7 @@ pub fn read(reader: &mut Reader<'_>, bytes: &[u8], place: &Place) {
             let mut image = Image::new(place, Format::Spirv, bytes.len());
             image.spirv = Some(module.header);
             image.kernels = Some(module.kernels);
-            reader.image(image);
+            reader.image(image, bytes);
         }
         Err(what) => reader.problem(place, format!("SPIR-V: {what}")),
     }

@@ -65,8 +65,12 @@ pub struct SeriesRules {
 pub struct StepRules {
     /// Regular expression with one group, matched at the end of each step: its score.
     pub pattern: String,
-    /// A step with a lower score is wrong, as decimal text.
-    pub minimum: String,
+    /// A step with a lower score is wrong, as decimal text. One of `minimum` and `maximum` is set, or both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<String>,
+    /// A step with a higher score is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<String>,
     /// Steps that a whole session has; fewer are an error of the run.
     pub count: u32,
     /// Bytes of an allocation whose binds and unbinds are counted up to each step, from the driver's log

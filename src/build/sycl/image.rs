@@ -21,8 +21,11 @@ impl SyclImage {
 /// Reads a SYCLBIN. No image, or one that does not say what its kernels need, is an error: predictions rest on it.
 pub fn images(bytes: &[u8]) -> Result<Vec<SyclImage>, String> {
     let mut images = Vec::new();
-    let report =
-        extract("syclbin", bytes, Limits::default(), &mut |image, bytes| images.push(one(image, bytes)));
+    let report = extract("syclbin", bytes, Limits::default(), &mut |image, bytes| {
+        if image.is_native() {
+            images.push(one(image, bytes));
+        }
+    });
     if let Some(problem) = report.problems.first() {
         return Err(format!("{}: {}", problem.place, problem.what));
     }

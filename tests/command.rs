@@ -1,0 +1,49 @@
+//! Commands as workloads, end to end: the shipped example on the real driver and the simulated card.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+#[test]
+fn the_shipped_example_runs_and_is_judged_by_its_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let matrix = Path::new(env!("CARGO_MANIFEST_DIR")).join("matrices/command-example.toml");
+    let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .arg("run")
+        .arg(matrix)
+        .args(["--plain", "--results", "results"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let runs =
+        std::fs::read_dir(dir.path().join("results/command-example")).unwrap().flatten().next().unwrap();
+    let lines = std::fs::read_to_string(runs.path().join("runs.jsonl")).unwrap();
+    let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |arm: &str| records.iter().find(|r| r["arm"] == arm).unwrap_or_else(|| panic!("{arm}: {text}"));
+    for record in &records {
+        assert_eq!(record["as_expected"], true, "{}: {}\n{text}", record["arm"], record["evidence"]);
+    }
+    // One arm is untestable on purpose: the whole is not a pass.
+    assert_eq!(output.status.code(), Some(12), "{text}");
+
+    // The rules' numbers are the program's own.
+    let over = of("lines/over");
+    let check = &over["repro"]["checks"][0];
+    assert_eq!((&check["wrong"], &check["untouched"]), (&131_072.into(), &65_536.into()));
+    assert_eq!(over["repro"]["one_check"], true);
+    assert_eq!(of("lines/under")["repro"]["checks"][0]["wrong"], 0);
+
+    // The session: right, then wrong, with the surface unbound in between and never bound again.
+    let steps = of("session/over")["repro"]["steps"].as_array().unwrap();
+    let life: Vec<_> =
+        steps.iter().map(|s| (s["wrong"].clone(), s["binds"].clone(), s["unbinds"].clone())).collect();
+    assert_eq!(life, [(false.into(), 1.into(), 0.into()), (true.into(), 1.into(), 1.into())]);
+
+    // What a program prints is no proof that it ran on the driver.
+    let elsewhere = of("elsewhere");
+    assert_eq!(elsewhere["verdict"], "untestable");
+    assert_eq!(elsewhere["repro"]["checks"][0]["wrong"], 0);
+}
