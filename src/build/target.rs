@@ -11,8 +11,9 @@ const TARGETS: &[(&[u32], &[&str], &str)] = &[
     (&[0x56a5, 0x56a6, 0x5693, 0x5694, 0x5695], &["a380", "a310"], "dg2-g11"),
     // DG2-256, ACM-G12: A530M, A570M.
     (&[0x5696, 0x5697], &[], "dg2-g12"),
-    // BMG-G21: B580, B570.
-    (&[0xe20b, 0xe20c], &["b580", "b570"], "bmg-g21"),
+    // BMG-G21: B580, B570, by the version of their graphics. What `bmg-g21` stands for in ocloc 26.27 is 20.1.0, and the
+    // driver does not load that on 20.1.4 ("Unhandled target device").
+    (&[0xe20b, 0xe20c], &["b580", "b570"], "20.1.4"),
 ];
 
 /// What a module is built for.

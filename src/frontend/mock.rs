@@ -268,6 +268,7 @@ fn result(args: &MockReproArgs, phases: Vec<PhaseMark>) -> (ReproResult, i32) {
         global_memory: 0,
         modules: 1,
         control: KernelProperties { name: "control".into(), private_mem_size: 0, ..kernel.clone() },
+        late_kernel: None,
         kernel,
         phases,
         checks: vec![check(Phase::Before, before.0, before.1), check(Phase::After, after.0, after.1)],

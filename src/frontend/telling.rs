@@ -54,6 +54,7 @@ impl Telling {
             modules: 0,
             kernel: KernelProperties::default(),
             control: KernelProperties::default(),
+            late_kernel: None,
             phases: Vec::new(),
             checks: Vec::new(),
             copies: Copies::default(),

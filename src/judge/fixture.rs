@@ -106,6 +106,7 @@ pub fn result() -> ReproResult {
             simd: 16,
         },
         control: KernelProperties::default(),
+        late_kernel: None,
         phases: vec![],
         checks: vec![check(Phase::Before), check(Phase::After)],
         copies: Copies { requested: 12, done: 12, bytes: 12 * (11 << 20), seconds: 0.1, allocations: 1 },

@@ -70,6 +70,9 @@ pub struct ReproResult {
     pub modules: u32,
     pub kernel: KernelProperties,
     pub control: KernelProperties,
+    /// The late module's kernel of the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_kernel: Option<KernelProperties>,
     /// CLOCK_MONOTONIC ns at the start of each phase, in order.
     pub phases: Vec<PhaseMark>,
     pub checks: Vec<Check>,

@@ -83,7 +83,7 @@ pub struct ArmSummary {
     pub untouched: Option<u64>,
     pub per_dispatch: Option<PerDispatch>,
     pub surface_bytes: Option<u64>,
-    /// Life of the private surface: "bind unbind ─".
+    /// Life of the private surface: "bind unbind ─"; of the late module's, too, where there is one: "…; late …".
     pub history: Option<String>,
     pub eperm: Option<u64>,
     pub as_expected: Option<Expected>,
@@ -143,7 +143,7 @@ impl ArmSummary {
             untouched,
             per_dispatch: speaker.and_then(per_dispatch),
             surface_bytes,
-            history: speaker.zip(surface_bytes).and_then(|(r, bytes)| history(r, bytes)),
+            history: speaker.zip(surface_bytes).and_then(|(r, bytes)| histories(r, bytes)),
             eperm: speaker.and_then(eperm),
             as_expected: expected(arm, records),
             unmet: records.iter().flat_map(|r| r.unmet.iter().cloned()).collect(),
@@ -231,6 +231,20 @@ fn surface_bytes(record: &RunRecord) -> Option<u64> {
     let per_thread = u64::from(record.repro.as_ref()?.kernel.private_mem_size);
     let units = record.facts.neo.as_ref().and_then(|neo| neo.compute_units)?;
     per_thread.checked_mul(units).filter(|bytes| *bytes > 0)
+}
+
+/// Of the checked module, and of the late one.
+fn histories(record: &RunRecord, bytes: u64) -> Option<String> {
+    let units = record.facts.neo.as_ref().and_then(|neo| neo.compute_units);
+    let late = record.repro.as_ref().and_then(|repro| repro.late_kernel.as_ref()).zip(units);
+    let late = late.and_then(|(kernel, units)| {
+        let late = u64::from(kernel.private_mem_size).checked_mul(units).filter(|late| *late != bytes)?;
+        history(record, late)
+    });
+    match (history(record, bytes), late) {
+        (Some(first), Some(late)) => Some(format!("{first}; late {late}")),
+        (first, late) => first.or_else(|| late.map(|late| format!("late {late}"))),
+    }
 }
 
 fn history(record: &RunRecord, bytes: u64) -> Option<String> {

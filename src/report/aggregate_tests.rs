@@ -72,3 +72,29 @@ fn median_of_even_and_odd() {
     assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
     assert_eq!(median(vec![4.0, 1.0]), 2.5);
 }
+
+/// The surface of a module that was made after the copies is another range, of another size.
+#[test]
+fn the_late_modules_surface_is_told_too() {
+    use crate::model::facts::{BindEvent, RangeHistory};
+    use crate::model::repro::{KernelProperties, Phase};
+
+    let arm = arm("late", |a| a.workload.late_module = true);
+    let mut record = record(&arm, 0, true);
+    let late = KernelProperties { private_mem_size: 25_472, ..KernelProperties::default() };
+    record.repro.as_mut().unwrap().late_kernel = Some(late);
+    let event = |bind, phase| BindEvent { bind, errno: 0, phase: Some(phase) };
+    let range = RangeHistory {
+        vm: 1,
+        start: 0x1000_0000,
+        size: 25_472 * 4096,
+        events: vec![event(true, Phase::LateModule), event(false, Phase::CopiesAgain)],
+    };
+    record.facts.sim.as_mut().unwrap().ranges.push(range);
+    let summary = &summarise(std::slice::from_ref(&arm), std::slice::from_ref(&record))[0];
+    assert_eq!(summary.history.as_deref(), Some("bind unbind ─; late bind unbind ─"));
+    // Without it nothing is said of it.
+    record.repro.as_mut().unwrap().late_kernel = None;
+    let summary = &summarise(std::slice::from_ref(&arm), &[record])[0];
+    assert_eq!(summary.history.as_deref(), Some("bind unbind ─"));
+}

@@ -91,6 +91,18 @@ fn text<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
+/// A value as it is told: sizes in their unit.
+pub fn shown(axis: &str, value: &str) -> String {
+    match (axis, value.parse()) {
+        ("source size" | "chunk" | "guard" | "ballast", Ok(bytes)) => super::words::size(bytes),
+        ("debug keys", _) => match value.split(' ').collect::<Vec<_>>()[..] {
+            [first, _, _, ..] => format!("{first} and {} more", value.split(' ').count() - 1),
+            _ => value.to_owned(),
+        },
+        (_, _) => value.to_owned(),
+    }
+}
+
 /// Axes in which two points differ. An axis that only one of them has follows from another that differs
 /// (file → anon loses its page cache) and is left out, unless it is all there is.
 pub fn differing(a: &Point, b: &Point) -> Vec<&'static str> {

@@ -1,7 +1,7 @@
 //! "What this run establishes": computed from the arms and their runs, never from what the matrix was meant to
 //! show. Works on any matrix: it compares arms axis by axis.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
@@ -9,6 +9,9 @@ use crate::model::verdict::{Basis, Verdict};
 
 use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
+use super::pairs::single_axis;
+pub use super::words::grouped;
+use super::words::{bytes, plural};
 
 /// One statement under its heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +21,11 @@ pub struct Finding {
 }
 
 /// An arm with what is known of it. `corrupt` is `None` where it has neither a clean nor a corrupt verdict.
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     arm: &'a Arm,
     summary: &'a ArmSummary,
-    point: Point,
-    corrupt: Option<bool>,
+    pub(super) point: Point,
+    pub(super) corrupt: Option<bool>,
 }
 
 /// All statements, in reading order. `summaries` are those of `arms`, in the same order.
@@ -61,23 +64,6 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -
     out
 }
 
-/// Digits in groups of three.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-fn plural(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// The driver's own per-dispatch lines: where the flag flips, and whether the verdict goes with it.
 fn threshold(seen: &[Seen<'_>]) -> Option<String> {
     let lines: Vec<_> = seen.iter().filter_map(|s| Some((s, s.summary.per_dispatch?))).collect();
@@ -90,24 +76,24 @@ fn threshold(seen: &[Seen<'_>]) -> Option<String> {
         .collect();
     let mut text = match (over, under) {
         (Some((a, o)), Some((b, u))) => format!(
-            "{} B of private memory in one module ({}) put it on the per-dispatch path, {} B ({}) do not; global memory is {} B.",
-            grouped(o.module_private),
+            "{} of private memory in one module put it on the per-dispatch path ({}), {} do not ({}); global memory is {}.",
+            bytes(o.module_private),
             a.summary.id,
-            grouped(u.module_private),
+            bytes(u.module_private),
             b.summary.id,
-            grouped(o.global_memory)
+            bytes(o.global_memory)
         ),
         (Some((a, o)), None) => format!(
-            "every module is on the per-dispatch path (smallest: {} B, {}; global memory {} B): the other side was not tried.",
-            grouped(o.module_private),
+            "every module is on the per-dispatch path (smallest: {}, {}; global memory {}): the other side was not tried.",
+            bytes(o.module_private),
             a.summary.id,
-            grouped(o.global_memory)
+            bytes(o.global_memory)
         ),
         (None, Some((b, u))) => format!(
-            "no module is on the per-dispatch path (largest: {} B, {}; global memory {} B): the other side was not tried.",
-            grouped(u.module_private),
+            "no module is on the per-dispatch path (largest: {}, {}; global memory {}): the other side was not tried.",
+            bytes(u.module_private),
             b.summary.id,
-            grouped(u.global_memory)
+            bytes(u.global_memory)
         ),
         (None, None) => return None,
     };
@@ -127,91 +113,6 @@ fn threshold(seen: &[Seen<'_>]) -> Option<String> {
     Some(text)
 }
 
-/// Pairs of arms that differ in one axis only, counted by what happened to the verdict.
-#[derive(Default)]
-struct Pairs {
-    flips: usize,
-    both_corrupt: usize,
-    both_clean: usize,
-}
-
-fn single_axis(seen: &[Seen<'_>]) -> Vec<(&'static str, String)> {
-    // (axis, value, value), the corrupt side first where they differ.
-    let mut table: BTreeMap<(&'static str, String, String), Pairs> = BTreeMap::new();
-    for (i, a) in seen.iter().enumerate() {
-        for b in seen.iter().skip(i + 1) {
-            let (Some(a_corrupt), Some(b_corrupt)) = (a.corrupt, b.corrupt) else { continue };
-            let [axis] = axes::differing(&a.point, &b.point)[..] else { continue };
-            let (Some(av), Some(bv)) = (a.point.get(axis), b.point.get(axis)) else { continue };
-            if !comparable(axis, av, bv, a, seen) {
-                continue;
-            }
-            let b_first = if a_corrupt == b_corrupt { natural(axis, av, bv) } else { b_corrupt };
-            let key = if b_first { (axis, bv.clone(), av.clone()) } else { (axis, av.clone(), bv.clone()) };
-            let pairs = table.entry(key).or_default();
-            match (a_corrupt, b_corrupt) {
-                (true, true) => pairs.both_corrupt += 1,
-                (false, false) => pairs.both_clean += 1,
-                (true, false) | (false, true) => pairs.flips += 1,
-            }
-        }
-    }
-    word(&table)
-}
-
-/// True if the pair should be told as second → first when the verdict is the same: from the plain value away.
-fn natural(axis: &str, a: &str, b: &str) -> bool {
-    axis == "debug keys" && b == "none" || a == "true" && b == "false"
-}
-
-/// Two key sets are compared through the arm with none; numbers only with their next neighbour in the same row.
-fn comparable(axis: &str, av: &str, bv: &str, a: &Seen<'_>, seen: &[Seen<'_>]) -> bool {
-    if axis == "debug keys" {
-        return av == "none" || bv == "none";
-    }
-    let (Ok(x), Ok(y)) = (av.parse::<u64>(), bv.parse::<u64>()) else { return true };
-    let (low, high) = (x.min(y), x.max(y));
-    !seen.iter().filter(|s| s.corrupt.is_some()).any(|s| {
-        axes::differing(&a.point, &s.point).iter().all(|other| *other == axis)
-            && s.point.get(axis).and_then(|v| v.parse::<u64>().ok()).is_some_and(|v| low < v && v < high)
-    })
-}
-
-fn word(table: &BTreeMap<(&'static str, String, String), Pairs>) -> Vec<(&'static str, String)> {
-    let mut decides = Vec::new();
-    let mut sometimes = Vec::new();
-    let mut does_not = Vec::new();
-    let mut clean = Vec::new();
-    for ((axis, from, to), pairs) in table {
-        let Pairs { flips, both_corrupt, both_clean } = *pairs;
-        match (flips, both_corrupt) {
-            (0, 0) => clean.push(format!("{axis} {from}/{to}")),
-            (0, _) => does_not.push(format!("{axis} {from} → {to} ({})", plural(both_corrupt, "pair"))),
-            (_, 0) => {
-                let rest = if both_clean > 0 {
-                    format!("; clean either way in {both_clean}")
-                } else {
-                    String::new()
-                };
-                decides.push(format!("{axis} {from} → {to} ({}{rest})", plural(flips, "pair")));
-            }
-            (_, _) => sometimes
-                .push(format!("{axis} {from} → {to} (flips in {flips} of {} pairs)", flips + both_corrupt)),
-        }
-    }
-    let mut out = Vec::new();
-    let mut put = |heading, lead: &str, list: Vec<String>| {
-        if !list.is_empty() {
-            out.push((heading, format!("{lead}{}.", list.join("; "))));
-        }
-    };
-    put("Decides", "changing this alone turns corrupt into clean: ", decides);
-    put("Depends", "changing this alone flips the verdict in some places only: ", sometimes);
-    put("Does not matter", "corrupt on both sides of: ", does_not);
-    put("Clean either way", "", clean);
-    out
-}
-
 /// Axes that always moved together: which of them matters cannot be told.
 fn confounded(seen: &[Seen<'_>]) -> Option<String> {
     let tried: Vec<&Seen<'_>> = seen.iter().filter(|s| s.corrupt.is_some()).collect();
@@ -221,12 +122,16 @@ fn confounded(seen: &[Seen<'_>]) -> Option<String> {
     for (i, a) in names.iter().enumerate() {
         for b in names.iter().skip(i + 1) {
             if let Some(pairs) = bijection(&tried, a, b) {
-                let pairs: Vec<String> = pairs.into_iter().map(|(x, y)| format!("{x} with {y}")).collect();
-                told.push(format!("{a} and {b} were never varied apart ({})", pairs.join(", ")));
+                let pairs: Vec<String> = pairs
+                    .into_iter()
+                    .map(|(x, y)| format!("{} with {}", axes::shown(a, &x), axes::shown(b, &y)))
+                    .collect();
+                told.push(format!("{a} and {b} ({})", pairs.join(", ")));
             }
         }
     }
-    (!told.is_empty()).then(|| format!("{}: which of them matters is not shown.", told.join("; ")))
+    (!told.is_empty())
+        .then(|| format!("never varied apart, so which of them matters is not shown: {}.", told.join("; ")))
 }
 
 /// The value pairs of two axes, if each takes several values and each value of one goes with one of the other.
@@ -253,13 +158,14 @@ fn cause(seen: &[Seen<'_>]) -> Option<String> {
         clean.iter().filter(|s| s.summary.history.as_deref().is_some_and(|h| h.contains("unbind"))).count()
             - lost_clean.min(clean.len());
     let sizes: BTreeSet<u64> = corrupt.iter().filter_map(|s| s.summary.surface_bytes).collect();
-    let sizes: Vec<String> = sizes.into_iter().map(|n| format!("{} B", grouped(n))).collect();
+    let sizes: Vec<String> = sizes.into_iter().map(bytes).collect();
     Some(format!(
         "the private surface ({}) is unbound and not bound again before the last dispatch in {lost_corrupt} of {} \
-         corrupt arms and in {lost_clean} of {} clean ones; {rebound} clean arms lost it and bound it again.",
+         corrupt arms and in {lost_clean} of {} clean ones; {} lost it and bound it again.",
         sizes.join(", "),
         corrupt.len(),
-        clean.len()
+        clean.len(),
+        plural(rebound, "clean arm")
     ))
 }
 

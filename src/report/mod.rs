@@ -18,12 +18,14 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod outcome;
+mod pairs;
 pub mod rates;
 pub mod regression;
 pub mod section;
 pub mod table;
 pub mod text;
 pub mod timeline;
+pub mod words;
 
 pub use section::{Report, Section};
 

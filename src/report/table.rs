@@ -1,6 +1,6 @@
 //! The table of arms on a terminal, 80 to 120 columns.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::model::facts::PerDispatch;
 use crate::model::verdict::Basis;
@@ -15,25 +15,61 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// The whole table as text, no newline at the end.
+/// What a narrow terminal costs, mildest first. A row stays on one line as long as anything else can give way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Squeeze {
+    Nothing,
+    /// One space between columns.
+    Tight,
+    /// "1 16.24>16.23" in GB.
+    ShortSums,
+    /// "1".
+    FlagOnly,
+    /// A column in which no arm has anything.
+    NoEmptyCounts,
+    NoTime,
+    NoEperm,
+    /// Cells wrap.
+    Wrap,
+}
+
+const SQUEEZES: [Squeeze; 8] = [
+    Squeeze::Nothing,
+    Squeeze::Tight,
+    Squeeze::ShortSums,
+    Squeeze::FlagOnly,
+    Squeeze::NoEmptyCounts,
+    Squeeze::NoTime,
+    Squeeze::NoEperm,
+    Squeeze::Wrap,
+];
+
+/// The whole table as text, no newline at the end. At least 80 columns are used.
 pub fn render(arms: &[ArmSummary], style: Style) -> String {
-    let repeated = arms.iter().any(|arm| arm.runs != 1);
+    let width = usize::from(style.width.clamp(80, 200));
+    let fits = |squeeze: &Squeeze| natural_width(&columns(arms, *squeeze), *squeeze) <= width;
+    let squeeze = SQUEEZES.into_iter().find(fits).unwrap_or(Squeeze::Wrap);
+    let columns = columns(arms, squeeze);
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(style.width.clamp(80, 120));
-    let mut header =
-        vec!["arm", "verdict", "wrong/untouched", "per-dispatch", "surface", "EPERM", "expected", "time"];
-    if repeated {
-        header.insert(1, "runs");
+    table.load_style(presets::NOTHING).set_content_arrangement(match squeeze {
+        Squeeze::Wrap => ContentArrangement::Dynamic,
+        _ => ContentArrangement::Disabled,
+    });
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_header(columns.iter().map(|column| column.head));
+    for row in 0..arms.len() {
+        table.add_row(columns.iter().map(|column| column.cells.get(row).map_or("", String::as_str)));
     }
-    table.set_header(header);
-    for arm in arms {
-        table.add_row(row(arm, repeated));
-    }
-    let right = |name: usize| if repeated { name + 1 } else { name };
-    for column in [5, 7] {
-        if let Some(column) = table.column_mut(right(column)) {
-            column.set_cell_alignment(CellAlignment::Right);
+    for (index, column) in columns.iter().enumerate() {
+        let Some(drawn) = table.column_mut(index) else { continue };
+        drawn.set_padding(padding(squeeze));
+        if column.right {
+            drawn.set_cell_alignment(CellAlignment::Right);
+        }
+        // What identifies the row is the last to wrap.
+        if squeeze == Squeeze::Wrap && index == 0 {
+            let most = u16::try_from(column.width().min(width / 2)).unwrap_or(u16::MAX);
+            drawn.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(most)));
         }
     }
     let text = table.to_string();
@@ -44,23 +80,63 @@ pub fn render(arms: &[ArmSummary], style: Style) -> String {
         out.push('\n');
         if style.colour { out.push_str(&coloured(header, line)) } else { out.push_str(line) }
     }
+    if squeeze >= Squeeze::NoTime {
+        out.push_str("\n (columns are left out at this width; arms.csv has them all)");
+    }
     out
 }
 
-fn row(arm: &ArmSummary, repeated: bool) -> Vec<Cell> {
-    let mut cells = vec![Cell::new(&arm.id)];
-    if repeated {
-        cells.push(Cell::new(format!("{}/{}", arm.runs, arm.planned)));
+struct Column {
+    head: &'static str,
+    right: bool,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        self.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(self.head.chars().count())
     }
-    let verdict = arm.verdict.to_string();
-    cells.push(Cell::new(if arm.verdict.word == "corrupt" { verdict.to_uppercase() } else { verdict }));
-    cells.push(Cell::new(counts(arm)));
-    cells.push(Cell::new(arm.per_dispatch.map_or("–".into(), per_dispatch)));
-    cells.push(Cell::new(arm.history.as_deref().unwrap_or("–")));
-    cells.push(Cell::new(arm.eperm.map_or("–".into(), grouped)));
-    cells.push(Cell::new(arm.as_expected.map_or("–".into(), |e| e.to_string())));
-    cells.push(Cell::new(format!("{:.1} s", arm.seconds)));
-    cells
+}
+
+fn padding(squeeze: Squeeze) -> (u16, u16) {
+    (u16::from(squeeze == Squeeze::Nothing), 1)
+}
+
+fn natural_width(columns: &[Column], squeeze: Squeeze) -> usize {
+    let (left, right) = padding(squeeze);
+    columns.iter().map(|column| column.width() + usize::from(left + right)).sum()
+}
+
+fn columns(arms: &[ArmSummary], squeeze: Squeeze) -> Vec<Column> {
+    let column = |head, right, cell: &dyn Fn(&ArmSummary) -> String| Column {
+        head,
+        right,
+        cells: arms.iter().map(cell).collect(),
+    };
+    let mut columns = vec![column("arm", false, &|arm| arm.id.clone())];
+    if arms.iter().any(|arm| arm.runs != 1) {
+        columns.push(column("runs", false, &|arm| format!("{}/{}", arm.runs, arm.planned)));
+    }
+    columns.push(column("verdict", false, &|arm| {
+        let verdict = arm.verdict.to_string();
+        if arm.verdict.word == "corrupt" { verdict.to_uppercase() } else { verdict }
+    }));
+    let counted = arms.iter().any(|arm| arm.wrong.is_some());
+    if counted || squeeze < Squeeze::NoEmptyCounts {
+        columns.push(column("wrong/untouched", false, &counts));
+    }
+    columns.push(column("per-dispatch", false, &|arm| {
+        arm.per_dispatch.map_or("–".into(), |line| per_dispatch(line, squeeze))
+    }));
+    columns.push(column("surface", false, &|arm| arm.history.clone().unwrap_or_else(|| "–".into())));
+    if squeeze < Squeeze::NoEperm {
+        columns.push(column("EPERM", true, &|arm| arm.eperm.map_or("–".into(), grouped)));
+    }
+    columns.push(column("expected", false, &|arm| arm.as_expected.map_or("–".into(), |e| e.to_string())));
+    if squeeze < Squeeze::NoTime {
+        columns.push(column("time", true, &|arm| format!("{:.1} s", arm.seconds)));
+    }
+    columns
 }
 
 /// Colours the verdict and an unmet expectation of one finished line. Done after the layout, which counts columns.
@@ -108,12 +184,19 @@ fn counts(arm: &ArmSummary) -> String {
     }
 }
 
-/// "1  16.24 > 16.23 GB".
-fn per_dispatch(line: PerDispatch) -> String {
+/// "1  16.24 > 16.23 GB", and shorter.
+fn per_dispatch(line: PerDispatch, squeeze: Squeeze) -> String {
+    let flag = u8::from(line.flag);
     let gb = |bytes: u64| format!("{:.2}", bytes as f64 / 1e9);
     let (module, global) = (gb(line.module_private), gb(line.global_memory));
     let sign = if line.module_private > line.global_memory { ">" } else { "≤" };
-    format!("{}  {module} {sign} {global} GB", u8::from(line.flag))
+    if squeeze < Squeeze::ShortSums {
+        format!("{flag}  {module} {sign} {global} GB")
+    } else if squeeze < Squeeze::FlagOnly {
+        format!("{flag} {module}{sign}{global}")
+    } else {
+        flag.to_string()
+    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,8 @@ pub fn run(args: &LevelZeroArgs, telling: &Telling) -> Result<bool, Ending> {
         let entries = args.late_block_entries.unwrap_or(args.block_entries);
         telling.update(|result| result.modules = result.modules.saturating_add(1));
         let late = Pair::new(&context, &late, (args, entries), "late-module", &data, &inputs)?;
+        let (late_kernel, _) = late.properties(&args.kernel)?;
+        telling.update(|result| result.late_kernel = Some(late_kernel));
         check(&late, Phase::LateModule, "late module   ")?;
 
         telling.phase(Phase::CopiesAgain);
