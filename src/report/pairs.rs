@@ -41,7 +41,11 @@ pub(super) fn single_axis(seen: &[Seen<'_>]) -> Vec<(&'static str, String)> {
             let count = |value: &str| arms.get(&(axis, value)).copied().unwrap_or(0);
             let swap = match (av.parse::<u64>(), bv.parse::<u64>()) {
                 (Ok(a), Ok(b)) => a > b,
-                (_, _) => count(bv).cmp(&count(av)).then_with(|| av.cmp(bv)) == Ordering::Greater,
+                (_, _) => {
+                    let by_count = count(bv).cmp(&count(av));
+                    let none_first = (bv == "none").cmp(&(av == "none"));
+                    by_count.then(none_first).then_with(|| av.cmp(bv)) == Ordering::Greater
+                }
             };
             let key = if swap { (axis, bv.clone(), av.clone()) } else { (axis, av.clone(), bv.clone()) };
             let pairs = table.entry(key).or_default();
