@@ -13,7 +13,6 @@ use crate::client::{Access, Caller, Errno};
 use crate::fault::{BindKind, Point};
 use crate::profile::Family;
 use crate::trace::{BindOp, Event, now_ns};
-use crate::uapi::ioc;
 use crate::uapi::wire::{self, Argument, VmBind};
 
 const PAGE: u64 = 4096;
