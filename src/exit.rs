@@ -74,7 +74,9 @@ impl Exit {
             Exit::NothingSelected => "the filters left no arm to run",
             Exit::Unexpected => "at least one verdict differs from the expected one",
             Exit::OnlyImprovements => "the only differences are improvements",
-            Exit::Inconclusive => "some arm has no verdict (untestable, harness error, missing)",
+            Exit::Inconclusive => {
+                "some arm has no verdict (untestable, harness error, missing) where one was expected"
+            }
             Exit::NotReproduced => "the failure did not appear where it was said to be",
             Exit::HostUnusable => "this machine cannot run the tool",
             Exit::BuildFailed => "a reproducer variant did not build",

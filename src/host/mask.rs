@@ -9,7 +9,27 @@ const MASKED: &str = "[masked]";
 /// addresses, UUIDs, and values after words that introduce a serial number.
 pub fn mask(text: &str) -> String {
     let (host, user) = names();
-    mask_with(text, host.as_deref(), user.as_deref())
+    mask_with(&own_homes(text, &home_directories()), host.as_deref(), user.as_deref())
+}
+
+/// Where this user's files are, wherever the system keeps homes: `$HOME` and what the user database says.
+fn home_directories() -> Vec<String> {
+    let named = nix::unistd::User::from_uid(nix::unistd::Uid::current()).ok().flatten().map(|user| user.dir);
+    let set = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    [set, named]
+        .into_iter()
+        .flatten()
+        .filter_map(|dir| Some(dir.to_str()?.trim_end_matches('/').to_owned()))
+        .collect()
+}
+
+fn own_homes(text: &str, homes: &[String]) -> String {
+    let mut text = text.to_owned();
+    // A home of "/" (that of many service users) would take every path with it.
+    for home in homes.iter().filter(|home| home.starts_with('/') && home.len() > 1) {
+        text = text.replace(&format!("{home}/"), "$HOME/");
+    }
+    text
 }
 
 /// Names shorter than this are words like any other ("pc", "me").
@@ -151,6 +171,13 @@ mod tests {
 
     fn masked(text: &str) -> String {
         mask_with(text, Some("gandalf-pc"), Some("frodo"))
+    }
+
+    #[test]
+    fn a_home_in_an_unusual_place_is_masked_and_the_root_directory_is_not_one() {
+        let homes = ["/srv/people/jo".to_owned(), String::new(), "/".to_owned()];
+        let text = "--module /srv/people/jo/.local/x /usr/lib/y /srv/people/john/z";
+        assert_eq!(own_homes(text, &homes), "--module $HOME/.local/x /usr/lib/y /srv/people/john/z");
     }
 
     #[test]
