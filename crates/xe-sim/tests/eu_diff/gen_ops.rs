@@ -43,9 +43,16 @@ impl Gen {
                     if ty.is_scalar() { format!("(({s})~($0))", s = s.name()) } else { "(~($0))".into() };
                 ex(ty, op, vec![self.expr(ty, depth - 1)])
             }
-            // OpenCL takes shift counts modulo the width.
-            7 => ex(ty, wrapping("<<"), self.two(ty, depth)),
-            8 => ex(ty, plain(">>"), self.two(ty, depth)),
+            // OpenCL takes shift counts modulo the width. The device's compiler, told not to optimise, does not where a
+            // `long` is shifted by a constant multiple of 64: its count is hidden.
+            7 => {
+                let kids = self.two(ty, depth).into_iter().map(opaque).collect();
+                ex(ty, wrapping("<<"), kids)
+            }
+            8 => {
+                let kids = self.two(ty, depth).into_iter().map(opaque).collect();
+                ex(ty, plain(">>"), kids)
+            }
             9 => {
                 // An odd divisor is not zero, an odd dividend is not the one that overflows with -1.
                 let op = self.pick(&["/", "%"]);
@@ -71,14 +78,17 @@ impl Gen {
                 let lowest = 1u64 << (s.bytes() * 8 - 1);
                 // Not of the lowest number: see `opaque`.
                 let cast = if ty.is_scalar() { format!("({from})") } else { String::new() };
-                let half = |k: usize| format!("({cast}(${k} >> ({from})(1)))");
+                let one = hidden(from, &format!("({from})(1)"));
+                let half = |k: usize| format!("({cast}(${k} >> {one}))");
                 let args = match (function, from.s.is_signed()) {
                     ("abs", true) => {
                         format!("max($0, ({from})(as_{}(({})({}UL))))", from.s.name(), u.s.name(), lowest + 1)
                     }
                     ("abs", false) => "$0".into(),
                     (_, false) => "$0, $1".into(),
-                    // PoCL's is wrong where the difference of signed numbers overflows.
+                    // PoCL's is wrong where the difference of signed numbers overflows. The device's compiler makes
+                    // one `avg` of a sum, the one that is in a difference, and a shift by a known one: that keeps a
+                    // carry which the sum has to lose.
                     (_, true) => format!("{}, {}", half(0), half(1)),
                 };
                 let value = ex(u, format!("{function}({args})"), kids);
@@ -245,10 +255,11 @@ impl Gen {
             return match self.below(3) {
                 0 => {
                     let f = self.pick(&["isnan", "isinf", "isfinite", "isnormal"]);
-                    ex(ty, format!("{f}($0)"), vec![self.expr(float, depth - 1)])
+                    // The device's compiler, told not to optimise, crashes if it is given a constant vector.
+                    ex(ty, format!("{f}(FX($0, zero))"), vec![self.expr(float, depth - 1)])
                 }
                 // The sign of a NaN is not defined.
-                1 => ex(ty, "signbit(NN($0))", vec![self.expr(float, depth - 1)]),
+                1 => ex(ty, "signbit(NZ($0, zero))", vec![self.expr(float, depth - 1)]),
                 _ => {
                     let f = self.pick(&[
                         "isequal",
@@ -341,10 +352,14 @@ fn opaque(kid: Expr) -> Expr {
         return kid;
     }
     let ty = kid.ty;
-    let text = if ty.is_scalar() {
-        format!("(({ty})($0 ^ ({ty})zero))")
+    ex(ty, hidden(ty, "$0"), vec![kid])
+}
+
+/// `value` of type `ty`, which the compilers cannot know.
+fn hidden(ty: Ty, value: &str) -> String {
+    if ty.is_scalar() {
+        format!("(({ty})({value} ^ ({ty})zero))")
     } else {
-        format!("($0 ^ convert_{ty}(({})(zero)))", ty.with(U32))
-    };
-    ex(ty, text, vec![kid])
+        format!("({value} ^ convert_{ty}(({})(zero)))", ty.with(U32))
+    }
 }

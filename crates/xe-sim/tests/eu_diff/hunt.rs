@@ -84,6 +84,7 @@ fn module(seeds: &[u64], options: &str, tally: &Mutex<Tally>) {
             Ok(some) => outcomes.extend(some),
             Err(_) if seeds.len() > 1 => return each(),
             Err(error) => {
+                println!("seed {} at SIMD {simd} {options}: {error}", seeds[0]);
                 let failure = Failure { seed: seeds[0], simd, options: options.into(), found: vec![error] };
                 tally.lock().expect("no worker panicked").failures.push(failure);
                 return;

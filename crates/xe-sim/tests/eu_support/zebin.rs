@@ -58,7 +58,7 @@ pub fn compile_with(source: &str, options: &str, internal: &str) -> BTreeMap<Str
 /// Internal options for double precision, which the compiler emulates on devices without it.
 pub const DOUBLE_PRECISION: &str = "-cl-ext=+cl_khr_fp64,+__opencl_c_fp64";
 
-/// The error is the compiler's log.
+/// The error is the compiler's log and how it ended.
 pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeMap<String, Kernel>, String> {
     let tree = Tree::find();
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -76,7 +76,8 @@ pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeM
         .expect("ocloc runs");
     let log = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(log.into_owned());
+        // A crash leaves no log.
+        return Err(format!("{log}ocloc: {}", output.status));
     }
     Ok(parse(&fs::read(dir.path().join("k.bin")).expect("ocloc's output")))
 }
