@@ -27,7 +27,18 @@ fn own_homes(text: &str, homes: &[String]) -> String {
     let mut text = text.to_owned();
     // A home of "/" (that of many service users) would take every path with it.
     for home in homes.iter().filter(|home| home.starts_with('/') && home.len() > 1) {
-        text = text.replace(&format!("{home}/"), "$HOME/");
+        let dir = format!("{home}/");
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some((head, tail)) = rest.split_once(&dir) {
+            // "…/debian/root/usr" is not root's home.
+            let inside = head.chars().next_back().is_some_and(|c| is_name(c) || c == '/' || c == '.');
+            out.push_str(head);
+            out.push_str(if inside { &dir } else { "$HOME/" });
+            rest = tail;
+        }
+        out.push_str(rest);
+        text = out;
     }
     text
 }
@@ -178,6 +189,8 @@ mod tests {
         let homes = ["/srv/people/jo".to_owned(), String::new(), "/".to_owned()];
         let text = "--module /srv/people/jo/.local/x /usr/lib/y /srv/people/john/z";
         assert_eq!(own_homes(text, &homes), "--module $HOME/.local/x /usr/lib/y /srv/people/john/z");
+        let tree = "/srv/drivers/debian/root/usr /root/x";
+        assert_eq!(own_homes(tree, &["/root".to_owned()]), "/srv/drivers/debian/root/usr $HOME/x");
     }
 
     #[test]
