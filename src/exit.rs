@@ -12,7 +12,7 @@ pub enum Exit {
     Usage = 2,
     /// The matrix file is not valid.
     InvalidMatrix = 3,
-    /// The filters left no arm to run.
+    /// The filters, or what this machine lacks, left no arm to run.
     NothingSelected = 4,
     /// At least one verdict differs from what the matrix expects.
     Unexpected = 10,
@@ -71,7 +71,7 @@ impl Exit {
             Exit::Internal => "a fault in repro-matrix itself; verdict: corrupt",
             Exit::Usage => "the command line could not be understood",
             Exit::InvalidMatrix => "the matrix file is not valid",
-            Exit::NothingSelected => "the filters left no arm to run",
+            Exit::NothingSelected => "no arm is left to run, or nothing matched",
             Exit::Unexpected => "at least one verdict differs from the expected one",
             Exit::OnlyImprovements => "the only differences are improvements",
             Exit::Inconclusive => {

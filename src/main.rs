@@ -1,5 +1,6 @@
 //! Parse, dispatch, and map the end to an exit code.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -12,7 +13,8 @@ fn main() -> ExitCode {
     match cmd::dispatch(&cli) {
         Ok(code) => code,
         Err(failure) => {
-            eprint!("{:?}", failure.report);
+            // A reader that is gone (`2>&1 | head`) is no fault.
+            let _ = write!(std::io::stderr(), "{:?}", failure.report);
             failure.exit.into()
         }
     }

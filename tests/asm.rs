@@ -117,6 +117,8 @@ fn outputs_are_compared_bit_by_bit_on_every_device() {
     std::fs::write(dir.path().join("empty.json"), "{}").unwrap();
     assert_eq!(code(&["empty.json", "empty.json"]), Some(12), "nothing compared is not equality");
     assert_eq!(code(&["a.json"]), Some(2));
+    std::fs::create_dir(dir.path().join("none")).unwrap();
+    assert_eq!(code(&["none", "none"]), Some(12), "nor are two directories without files");
 
     let builds = ["--build", "a=sh -c 'echo [1.5,2] > {out}'", "--build", "b=sh -c 'echo [1.5,3] > {out}'"];
     let devices = ["--device", "sim:a770", "--device", "sim:b580", "--kind", "json", "--json"];

@@ -291,3 +291,25 @@ fn a_failed_build_is_recorded_for_each_of_its_arms() {
     assert_eq!(records(&dir).len(), 2);
     assert!(fs::read_to_string(dir.join("runs.jsonl")).unwrap().contains("asked to fail"));
 }
+
+#[test]
+fn resume_makes_nothing_where_there_are_no_results() {
+    let tmp = tempfile::tempdir().unwrap();
+    for place in [tmp.path().to_owned(), tmp.path().join("nowhere")] {
+        let out = output(mock_run(tmp.path(), &["pass", "--resume", place.to_str().unwrap()]));
+        assert_eq!(out.status.code(), Some(2), "{}", all(&out));
+        assert!(all(&out).contains("is no results directory"), "{}", all(&out));
+    }
+    assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn resume_names_the_setting_that_differs() {
+    let tmp = tempfile::tempdir().unwrap();
+    let out = output(mock_run(tmp.path(), &["pass", "--repeats", "2"]));
+    assert_eq!(out.status.code(), Some(0), "{}", all(&out));
+    let dir = only_run_dir(tmp.path());
+    let out = output(mock_run(tmp.path(), &["pass", "--repeats", "3", "--resume", dir.to_str().unwrap()]));
+    assert_eq!(out.status.code(), Some(40), "{}", all(&out));
+    assert!(all(&out).contains("repeats was 2, is 3"), "{}", all(&out));
+}

@@ -15,7 +15,7 @@ use std::path::PathBuf;
     Exit codes: 0 read, and as expected; 2 a file cannot be opened or --expect-targets makes no sense; 10 the targets \
     differ from the expected ones; 40 a file is damaged or of no known kind.")]
 pub struct InspectArgs {
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "devices", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Targets that every device image must carry: their names, or how many. Names of one IP version are one target.
     #[arg(long, value_name = "LIST|N")]
@@ -29,7 +29,7 @@ pub struct InspectArgs {
     /// List every image, not only the first hundred.
     #[arg(long)]
     pub all: bool,
-    /// Print the device table that predictions use, with its sources.
+    /// Print the device table that predictions use, with its sources; no FILE is needed for it.
     #[arg(long)]
     pub devices: bool,
     /// Compile SPIR-V modules for every card of the device table with the driver build's ocloc, to see their private memory

@@ -39,13 +39,13 @@ pub struct RunArgs {
     #[arg(long)]
     pub plain: bool,
     /// Timeout of every run (`90s`). Overrides the matrix.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = some_time)]
     pub timeout: Option<Duration>,
     /// Time between TERM and KILL.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
     pub grace: Duration,
     /// Fault injected into the simulated device in every run (`vm_bind:ENOMEM@17`); may be given several times.
-    #[arg(long = "fault", value_name = "RULE")]
+    #[arg(long = "fault", value_name = "RULE", value_parser = fault)]
     pub faults: Vec<String>,
     /// icpx for sycl variants [default: that of ONEAPI_ROOT, else of PATH; where there is none, the run-time compiler of
     /// a fetched SYCL runtime].
@@ -93,6 +93,20 @@ fn width(text: &str) -> Result<f64, String> {
         Ok(width) if width > 0.0 && width < 1.0 => Ok(width),
         _ => Err("a number between 0 and 1".into()),
     }
+}
+
+/// A time limit that something can happen in.
+fn some_time(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a time longer than nothing".into()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Refused here, not in every run of the matrix.
+fn fault(text: &str) -> Result<String, xe_sim::fault::FaultParseError> {
+    xe_sim::fault::FaultPlan::parse(&[text.to_owned()]).map(|_| text.to_owned())
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

@@ -155,7 +155,7 @@ fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
     command.env("IGC_ShaderDumpEnable", "1").env("IGC_DumpToCustomDir", &igc);
     command.stdin(Stdio::null()).stdout(file).stderr(other);
     let end = super::timed::run(command, args.timeout)?;
-    eprintln!("run      {} (its output: {})", end.describe(), log.display());
+    super::say::note(format_args!("run      {} (its output: {})", end.describe(), log.display()));
     let zebins = out.join("zebins");
     let _ = fs::remove_dir_all(&zebins);
     fs::create_dir_all(&zebins).map_err(|e| cannot(&zebins, &e))?;
@@ -268,7 +268,7 @@ fn finish(
             text.push('\n');
         }
     }
-    super::schema::print(&text)?;
+    super::say::print(&text)?;
     if picked.is_empty() {
         return Err(Failure::new(Exit::NothingSelected, format_args!("no kernel matched: {why_not}")));
     }

@@ -13,7 +13,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut faulty = 0;
     for path in &args.files {
         if let Err(failure) = one(path) {
-            eprint!("{:?}", failure.report);
+            super::say::note(format!("{:?}", failure.report).trim_end());
             faulty += 1;
         }
     }

@@ -36,8 +36,11 @@ pub fn compare_output(args: &CompareArgs) -> Result<Exit, Failure> {
     } else {
         rows.iter().map(|row| describe(&row.what, &row.comparison)).collect()
     };
-    super::schema::print(&text)?;
+    super::say::print(&text)?;
     // An empty comparison must not look like equality.
+    if rows.is_empty() {
+        return Err(Failure::new(Exit::Inconclusive, "the directories hold no file: no number was compared"));
+    }
     if let Some(row) = rows.iter().find(|row| row.comparison.identical() && row.comparison.values == 0) {
         return Err(Failure::new(Exit::Inconclusive, format_args!("{}: no number was compared", row.what)));
     }

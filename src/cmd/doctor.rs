@@ -1,7 +1,6 @@
 //! `repro-matrix doctor`.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use crate::cli::doctor::DoctorArgs;
 use crate::cmd::Failure;
@@ -55,12 +54,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     } else {
         render(&rows, &sentence)
     };
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(Exit::Internal, error));
-        }
-        _ => {}
-    }
+    super::say::print(&text)?;
     Ok(if usable { Exit::AsExpected } else { Exit::HostUnusable })
 }
 

@@ -6,6 +6,7 @@ use crate::cmd::Failure;
 use crate::cmd::memo::Memo;
 use crate::cmd::notify;
 use crate::cmd::rounds::Rounds;
+use crate::cmd::say;
 use crate::exit::Exit;
 use crate::model::outcome::RunRecord;
 use crate::report::{aggregate, compared, findings, outcome};
@@ -102,7 +103,7 @@ pub fn drive<L: Lab>(
     let csv_written = csv::write(&dir, &summaries);
     let mut stated = findings::findings(&manifest.arms, &summaries, &records);
     stated.extend(compared::findings(&manifest.arms, &summaries));
-    print(&summary::text(&summaries, &stated, &dir, summary::style()));
+    say::show(&summary::text(&summaries, &stated, &dir, summary::style()));
     let result = match end {
         End::Complete => csv_written
             .map(|()| outcome::exit(&manifest.arms, &summaries))
@@ -190,10 +191,4 @@ fn open(manifest: &Manifest, cells: &[Cell], options: &Options, screen: &Screen)
         missing.len()
     ));
     Ok((resumed.recorder, resumed.records, missing))
-}
-
-fn print(text: &str) {
-    use std::io::Write;
-    // A closed pipe (`| head`) is the reader's choice.
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

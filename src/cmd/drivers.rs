@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::cli::drivers::{DriversAction, DriversArgs};
 use crate::cmd::Failure;
+use crate::cmd::say::print;
 use crate::driver::{
     Addition, DriverError, DriverStore, DriverTree, FetchRequest, Index, IndexRequest, Manifest, SYSTEM,
 };
@@ -206,13 +207,4 @@ pub(super) fn headline(tree: &DriverTree) -> String {
 fn progress(line: &str) {
     // A closed stderr is no reason to stop a download.
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn print(text: &str) -> Result<Exit, Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Internal, error))
-        }
-        _ => Ok(Exit::AsExpected),
-    }
 }

@@ -34,7 +34,7 @@ pub fn env(args: &EnvArgs) -> Result<Exit, Failure> {
             .collect();
         host::env::show::text(&environment, &drivers)
     };
-    crate::cmd::schema::print(&mask(&text))
+    crate::cmd::say::print(&mask(&text))
 }
 
 fn versions(build: &Result<Manifest, DriverError>) -> String {

@@ -86,12 +86,12 @@ fn update(args: &UpdateArgs) -> Result<Exit, Failure> {
     let new = update::updated(&old, &observed, &words).map_err(|e| Failure::new(Exit::InvalidMatrix, e))?;
     let difference = update::difference(&old, &new);
     if difference.is_empty() {
-        eprintln!("{}: says what the results show", path.display());
+        super::say::note(format_args!("{}: says what the results show", path.display()));
         return Ok(Exit::AsExpected);
     }
-    crate::cmd::schema::print(&format!("--- {0}\n+++ {0}\n{difference}", path.display()))?;
+    crate::cmd::say::print(&format!("--- {0}\n+++ {0}\n{difference}", path.display()))?;
     if !args.write {
-        eprintln!("nothing was written (--write does)");
+        super::say::note(format_args!("nothing was written (--write does)"));
         return Ok(Exit::Unexpected);
     }
     let adds = difference.lines().any(|line| line.starts_with("+id") || line.starts_with("+verdict"));

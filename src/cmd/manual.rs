@@ -6,13 +6,14 @@ use clap::CommandFactory;
 
 use crate::cli::Cli;
 use crate::cmd::Failure;
+use crate::cmd::say::print_bytes;
 use crate::exit::Exit;
 
 /// Writes the completion script of `shell` to stdout.
 pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "repro-matrix", &mut script);
-    print(&script)
+    print_bytes(&script)
 }
 
 /// Writes the manual page (roff) to stdout: every verb, then the exit codes.
@@ -26,12 +27,7 @@ pub fn man() -> Result<Exit, Failure> {
         main.render_name_section(page)?;
         main.render_synopsis_section(page)?;
         main.render_description_section(page)?;
-        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-            writeln!(page, ".SH {}", verb.get_name().to_uppercase())?;
-            let man = clap_mangen::Man::new(verb.clone());
-            man.render_description_section(page)?;
-            man.render_options_section(page)?;
-        }
+        verbs(page, &command, "")?;
         writeln!(page, ".SH EXIT STATUS")?;
         for exit in Exit::ALL {
             writeln!(page, ".TP\n\\fB{}\\fR\n{}", exit as u8, exit.meaning())?;
@@ -39,15 +35,18 @@ pub fn man() -> Result<Exit, Failure> {
         Ok(())
     };
     render(&mut page).map_err(|error| Failure::new(Exit::Internal, error))?;
-    print(&page)
+    print_bytes(&page)
 }
 
-fn print(bytes: &[u8]) -> Result<Exit, Failure> {
-    match std::io::stdout().lock().write_all(bytes) {
-        // A reader that had enough (`| head`) is no fault.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Internal, error))
-        }
-        _ => Ok(Exit::AsExpected),
+/// A section for each verb of `command`, and for the verbs of verbs (`drivers fetch`).
+fn verbs(page: &mut Vec<u8>, command: &clap::Command, before: &str) -> std::io::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help") {
+        let name = format!("{before}{}", verb.get_name());
+        writeln!(page, ".SH {}", name.to_uppercase())?;
+        let man = clap_mangen::Man::new(verb.clone());
+        man.render_description_section(page)?;
+        man.render_options_section(page)?;
+        verbs(page, verb, &format!("{name} "))?;
     }
+    Ok(())
 }

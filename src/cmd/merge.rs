@@ -23,7 +23,7 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         problems.extend(found);
     }
     for problem in &problems {
-        eprintln!("warning: {problem}");
+        super::say::note(format_args!("warning: {problem}"));
     }
     let merged = merge::union(&parts).map_err(|error| Failure::new(Exit::IncompatibleRecording, error))?;
     let Some(merged) = merged else { return Err(Failure::new(Exit::Usage, "nothing to merge")) };
@@ -33,11 +33,15 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     csv::write(&args.output, &summaries).map_err(|error| Failure::new(error.exit(), error))?;
     let missing = merged.missing();
     if !missing.is_empty() {
-        eprintln!("note: {} arms of the plan are in no directory: {}", missing.len(), missing.join(", "));
+        super::say::note(format_args!(
+            "note: {} arms of the plan are in no directory: {}",
+            missing.len(),
+            missing.join(", ")
+        ));
     }
     let (again, _) = load_lenient(&args.output).map_err(|error| Failure::new(error.exit(), error))?;
     let report = Report::of(vec![again], Vec::new());
-    eprintln!("{}: {}", args.output.display(), headline::Headline::of(&report).text);
+    super::say::note(format_args!("{}: {}", args.output.display(), headline::Headline::of(&report).text));
     Ok(match (problems.is_empty(), missing.is_empty()) {
         (false, _) => Exit::IncompatibleRecording,
         (true, false) => Exit::Inconclusive,

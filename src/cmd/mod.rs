@@ -33,6 +33,7 @@ pub mod reduce;
 pub mod report;
 pub mod rounds;
 pub mod run;
+mod say;
 pub mod schedule;
 pub mod schema;
 pub mod sim;

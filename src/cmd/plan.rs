@@ -53,6 +53,6 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         };
         plan::show::text(&plan, &title)
     };
-    crate::cmd::schema::print(&text)?;
+    crate::cmd::say::print(&text)?;
     Ok(if plan.arms.is_empty() { Exit::NothingSelected } else { Exit::AsExpected })
 }

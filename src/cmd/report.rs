@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bisect::{self, record::Question};
 use crate::cli::report::{Format, ReportArgs};
-use crate::cmd::Failure;
+use crate::cmd::{Failure, say};
 use crate::exit::Exit;
 use crate::host;
 use crate::report::headline::Headline;
@@ -66,11 +66,14 @@ pub fn load(dirs: &[PathBuf]) -> Result<Report, Failure> {
         return Err(Failure::new(error.exit(), error));
     }
     for problem in &problems {
-        eprintln!("warning: {problem}");
+        say::note(format_args!("warning: {problem}"));
     }
     let report = Report::of(loaded, problems);
     if report.machines() > 1 {
-        eprintln!("note: results of {} machines: their runs are not counted together", report.machines());
+        say::note(format_args!(
+            "note: results of {} machines: their runs are not counted together",
+            report.machines()
+        ));
     }
     Ok(report)
 }
@@ -83,11 +86,7 @@ pub fn exit(report: &Report) -> Exit {
 /// To the file, whole or not at all, or to stdout.
 pub fn write(output: Option<&Path>, text: &str) -> Result<(), Failure> {
     let Some(path) = output else {
-        return crate::cmd::schema::print(text).map(drop);
+        return say::print(text).map(drop);
     };
-    let partial = path.with_extension("partial");
-    let failed =
-        |error: std::io::Error| Failure::new(Exit::CannotRecord, format!("{}: {error}", path.display()));
-    std::fs::write(&partial, text).map_err(failed)?;
-    std::fs::rename(&partial, path).map_err(failed)
+    say::write_file(path, text)
 }

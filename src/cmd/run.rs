@@ -23,6 +23,7 @@ use crate::matrix::Matrix;
 use crate::model::arm::Arm;
 use crate::model::outcome::RESULTS_VERSION;
 use crate::plan::{self, Plan};
+use crate::report::words::plural;
 use crate::results::Manifest;
 use crate::results::manifest::DriverIdentity;
 
@@ -32,12 +33,18 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let nodes = host::devices();
     let asked = args.select.device.clone().unwrap_or_else(|| "auto".to_owned());
     let device = Device::find(&asked, &nodes).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
+    if let Some(name) = &args.select.driver {
+        store.resolve(name).map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
+    }
     let whole = plan_on(args, &matrix, &store, &device);
     let mut planned = args.shard.map_or_else(|| whole.clone(), |shard| shard.cut(&whole));
     if planned.arms.is_empty() {
         let why =
             planned.excluded.iter().map(|out| format!("  {}: {}\n", out.id, out.reason)).collect::<String>();
-        return Err(Failure::new(Exit::NothingSelected, format!("no arm is left to run\n{why}")));
+        return Err(Failure::new(
+            Exit::NothingSelected,
+            format!("no arm is left to run\n{}", why.trim_end()),
+        ));
     }
     if let Some(timeout) = args.timeout {
         planned.arms.iter_mut().for_each(|arm| arm.timeout = timeout);
@@ -240,9 +247,9 @@ fn header(
     let out = planned.excluded.len();
     let out = if out == 0 { String::new() } else { format!("; {out} left out (repro-matrix plan says why)") };
     lines.push(format!(
-        "plan     {} arms, {} runs, seed {}{out}",
-        planned.arms.len(),
-        planned.cells.len(),
+        "plan     {}, {}, seed {}{out}",
+        plural(planned.arms.len(), "arm"),
+        plural(planned.cells.len(), "run"),
         planned.seed
     ));
     lines.extend(planned.notes.iter().map(|note| format!("note     {note}")));

@@ -39,18 +39,18 @@ pub fn text(args: &PlanArgs, scheduler: Scheduler, matrix: &Matrix, plan: &Plan)
     };
     let estimate = bundles.jobs.iter().map(|job| job.estimate.as_secs()).max().unwrap_or(0);
     let by = if known.is_empty() { "by time limits; --timings DIR knows better" } else { "by earlier runs" };
-    eprintln!(
+    super::say::note(format_args!(
         "{} jobs, the longest about {} ({by})",
         bundles.jobs.len(),
         humantime::format_duration(std::time::Duration::from_secs(estimate))
-    );
+    ));
     if !bundles.fits {
-        eprintln!(
+        super::say::note(format_args!(
             "note: a comparison takes longer than {} and stays whole",
             humantime::format_duration(args.target)
-        );
+        ));
     }
-    eprintln!("submit: {submit}");
+    super::say::note(format_args!("submit: {submit}"));
     Ok(text)
 }
 

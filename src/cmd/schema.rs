@@ -1,9 +1,8 @@
 //! `repro-matrix schema`.
 
-use std::io::Write;
-
 use crate::cli::schema::{SchemaArgs, SchemaOf};
 use crate::cmd::Failure;
+use crate::cmd::say::print;
 use crate::exit::Exit;
 use crate::matrix;
 
@@ -18,14 +17,4 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     .map_err(|error| Failure::new(Exit::Internal, error))?;
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(Exit::Internal, error))?;
     print(&format!("{text}\n"))
-}
-
-/// Writes to stdout; a reader that had enough (`| head`) is no fault.
-pub(super) fn print(text: &str) -> Result<Exit, Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Internal, error))
-        }
-        _ => Ok(Exit::AsExpected),
-    }
 }

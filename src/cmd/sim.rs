@@ -26,17 +26,23 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     };
     let trace = args.trace.as_ref().map(open).transpose()?;
     if !args.quiet {
-        eprintln!(
+        super::say::note(format_args!(
             "repro-matrix sim: {} on a simulated xe device, a model and not a security boundary",
             profile.product
-        );
+        ));
     }
     let command = SimCommand { argv: args.command.clone(), env: None };
     let options = SimOptions { profile, trace, faults: args.faults.clone(), private_root: None };
     let outcome = xe_sim::trap::run(&command, options).map_err(failure)?;
+    if outcome.summary.lost_events > 0 {
+        super::say::note(format_args!(
+            "repro-matrix sim: {} events of the trace could not be written: what it does not show, it does not prove",
+            outcome.summary.lost_events
+        ));
+    }
     if args.summary {
         let text = serde_json::to_string(&outcome.summary).map_err(|e| Failure::new(Exit::Internal, e))?;
-        eprintln!("{text}");
+        super::say::note(format_args!("{text}"));
     }
     match (outcome.exit.code, outcome.exit.signal) {
         (Some(code), _) => Ok(ExitCode::from(code as u8)),

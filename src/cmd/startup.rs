@@ -59,7 +59,7 @@ pub fn startup(args: &StartupArgs) -> Result<Exit, Failure> {
     } else {
         table(&rows, &stand, simulated)
     };
-    super::schema::print(&text)?;
+    super::say::print(&text)?;
     Ok(Exit::AsExpected)
 }
 

@@ -98,11 +98,12 @@ fn hunt(search: &mut Search, prober: &mut Prober, arm: &Arm, field: Field) -> Re
         for one in &seen {
             let reason = one.reason.as_deref().and_then(|reason| reason.lines().next());
             prober.say(&format!(
-                "probe    {}={}: {}{}   ({why:?})",
+                "probe    {}={}: {}{}   ({})",
                 field.name(),
                 field.show(value),
                 one.answer.word(),
                 reason.map(|reason| format!(" ({reason})")).unwrap_or_default(),
+                why.told(),
             ));
             search.record(value, one.answer);
         }

@@ -26,7 +26,7 @@ pub fn toolchains(args: &ToolchainsArgs) -> Result<Exit, Failure> {
         ToolchainsAction::List { json } => list(&store, *json),
         ToolchainsAction::Show { name } => {
             let toolchain = store.find(name).map_err(failure)?;
-            super::schema::print(&describe(&toolchain))?;
+            super::say::print(&describe(&toolchain))?;
             Ok(Exit::AsExpected)
         }
         ToolchainsAction::Remove { name } => {
@@ -71,7 +71,7 @@ fn list(store: &ToolchainStore, json: bool) -> Result<Exit, Failure> {
         }
         text
     };
-    super::schema::print(&text)?;
+    super::say::print(&text)?;
     Ok(Exit::AsExpected)
 }
 

@@ -43,6 +43,6 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     }
     let (loaded, problems) = load_lenient(&args.dir).map_err(|error| Failure::new(error.exit(), error))?;
     let report = Report::of(vec![loaded], problems);
-    crate::cmd::schema::print(&format!("{}\n", Headline::of(&report).text))?;
+    crate::cmd::say::print(&format!("{}\n", Headline::of(&report).text))?;
     Ok(report.sections.first().map_or(Exit::Inconclusive, |section| section.exit))
 }

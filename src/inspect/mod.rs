@@ -122,6 +122,9 @@ impl Reader<'_> {
             Format::Syclbin => syclbin::read(self, bytes, place),
             Format::Spirv => spirv::read(self, bytes, place),
             Format::Bitcode => self.image(Image::new(place, Format::Bitcode, bytes.len()), bytes),
+            Format::Unknown if bytes.is_empty() => {
+                self.problem(place, "nothing is there (0 bytes)".to_owned())
+            }
             Format::Unknown => {
                 let start: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 let what = format!(

@@ -331,20 +331,18 @@ fn executed(sim: &SimFacts) -> Option<String> {
             s.native_dispatches, s.native_bytes, s.sampled_groups
         );
     }
-    let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut roles: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for missed in &sim.unmapped {
         let role = match (&missed.role, missed.range_len) {
-            (Some(role), _) => role,
-            (None, 0) => "memory that was never bound",
-            (None, _) => "another range that was bound",
+            (Some(role), _) => format!("{role}, which is not bound"),
+            (None, 0) => "memory that was never bound".to_owned(),
+            (None, _) => "another range that was bound and no longer is".to_owned(),
         };
         let sum = roles.entry(role).or_default();
         *sum = (sum.0 + missed.read, sum.1 + missed.written);
     }
     for (role, (read, written)) in roles {
-        text += &format!(
-            "; kernels read {read} bytes of and wrote {written} bytes to {role}, which is not bound"
-        );
+        text += &format!("; kernels read {read} bytes of and wrote {written} bytes to {role}");
     }
     Some(text)
 }

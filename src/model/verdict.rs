@@ -105,6 +105,20 @@ impl Verdict {
             Verdict::HarnessError { .. } => "harness-error",
         }
     }
+
+    /// Whether it says anything of the driver.
+    pub fn answers(&self) -> bool {
+        match self {
+            Verdict::Clean { .. }
+            | Verdict::Corrupt { .. }
+            | Verdict::WrongBefore { .. }
+            | Verdict::Hang { .. }
+            | Verdict::Crash { .. }
+            | Verdict::DeviceLost { .. }
+            | Verdict::BuildFailed { .. } => true,
+            Verdict::Untestable { .. } | Verdict::HarnessError { .. } => false,
+        }
+    }
 }
 
 /// One reason in the trail that led to a verdict, in the order in which the rules applied.

@@ -25,6 +25,8 @@ pub struct Known<'a> {
 pub enum TraceError {
     #[error("the trace is empty: the simulated device never started")]
     Empty,
+    #[error("this is no trace of the simulated device: none of its {lines} lines is a record")]
+    NoTrace { lines: u64 },
     #[error("the trace does not begin with a start record")]
     NoStart,
     #[error("the trace has version {found}, this build reads up to {TRACE_VERSION}")]
@@ -87,7 +89,10 @@ impl<'a> Parser<'a> {
             return Err(error);
         }
         if !self.started {
-            return Err(TraceError::Empty);
+            return Err(match self.facts.not_understood {
+                0 => TraceError::Empty,
+                lines => TraceError::NoTrace { lines },
+            });
         }
         self.facts.dropped += self.ranges.dropped;
         self.facts.ranges = self.ranges.into_list();
@@ -442,7 +447,7 @@ mod tests {
     fn traces_that_prove_nothing_are_errors() {
         let of = |trace: &str| facts(trace.as_bytes(), Known::default()).unwrap_err();
         assert_eq!(of(""), TraceError::Empty);
-        assert_eq!(of("\0\n{}\n"), TraceError::Empty);
+        assert_eq!(of("\0\n{}\n"), TraceError::NoTrace { lines: 2 });
         assert_eq!(
             of(&record(1, 1, start(TRACE_VERSION + 1))),
             TraceError::TooNew { found: TRACE_VERSION + 1 }

@@ -31,7 +31,7 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary]) -> Vec<Finding> {
                 None => "not comparable",
             };
             out.push(Finding {
-                heading: "compared",
+                heading: "Compared",
                 text: format!("{name}: {} with {}: {verdict}, {}", reference.id, arm.id, pair.text()),
             });
         }

@@ -59,6 +59,7 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -
     add("Same point", same_point(&seen));
     add("Instruments", instruments(records));
     add("Control", positive_control(&seen));
+    add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));
     add("Not shown", not_shown(&seen, records));
     out
@@ -207,10 +208,13 @@ fn same_point(seen: &[Seen<'_>]) -> Option<String> {
 }
 
 fn instruments(records: &[RunRecord]) -> Option<String> {
+    // In a run that came to nothing there was nothing to compare.
+    let ran = |r: &&RunRecord| r.verdict.answers() && !matches!(r.verdict, Verdict::BuildFailed { .. });
+    let records: Vec<&RunRecord> = records.iter().filter(|r| ran(r) || !r.disagreements.is_empty()).collect();
     if records.is_empty() {
         return None;
     }
-    let bad: Vec<&RunRecord> = records.iter().filter(|r| !r.disagreements.is_empty()).collect();
+    let bad: Vec<&RunRecord> = records.iter().copied().filter(|r| !r.disagreements.is_empty()).collect();
     let mut text = format!("agree on {} of {} runs", records.len() - bad.len(), records.len());
     for record in bad.iter().take(3) {
         text += &format!("; {}: {}", record.arm, record.disagreements.join(", "));
@@ -248,6 +252,9 @@ fn positive_control(seen: &[Seen<'_>]) -> Option<String> {
     if controls.is_empty() {
         return None;
     }
+    if controls.iter().all(|s| s.summary.runs == 0) {
+        return Some("the positive control has not run: \"clean\" elsewhere proves little.".into());
+    }
     Some(if failed.is_empty() {
         "the positive control is corrupt, as it must be: the set-up can show the fault.".into()
     } else {
@@ -256,6 +263,25 @@ fn positive_control(seen: &[Seen<'_>]) -> Option<String> {
             failed.join(", ")
         )
     })
+}
+
+/// Arms that came to no comparison because of the driver or the compiler, with what they said.
+fn ended_early(seen: &[Seen<'_>]) -> Option<String> {
+    let mut ends: Vec<(String, Vec<&str>)> = Vec::new();
+    for s in
+        seen.iter().filter(|s| matches!(s.summary.verdict.word, "build-failed" | "crash" | "device-lost"))
+    {
+        let why =
+            s.summary.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or("no reason given");
+        let why: String = why.chars().take(200).collect();
+        let end = format!("{}: {why}", s.summary.verdict.word);
+        match ends.iter_mut().find(|(known, _)| *known == end) {
+            Some((_, ids)) => ids.push(&s.summary.id),
+            None => ends.push((end, vec![&s.summary.id])),
+        }
+    }
+    let told: Vec<String> = ends.iter().map(|(end, ids)| format!("{} ({end})", ids.join(", "))).collect();
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
 }
 
 fn no_verdict(seen: &[Seen<'_>]) -> Option<String> {

@@ -232,3 +232,35 @@ fn a_long_key_set_is_named_by_its_first_key() {
     let found = told(&[arm("a", |_| {}), arm("b", keys)]);
     assert!(text(&found, "Does not matter").contains("debug keys none/A=1 and 2 more (1 pair)"), "{found:?}");
 }
+
+#[test]
+fn runs_that_came_to_nothing_are_no_agreement() {
+    let control = |a: &mut Arm| a.positive_control = true;
+    let arms = [arm("over/file-r", control), arm("under/file-r", under)];
+    let failed = |a: &Arm| {
+        let verdict = Verdict::HarnessError { reason: "exit code 2".into() };
+        with(a, 0, verdict, crate::model::facts::Facts::default())
+    };
+    let records = vec![failed(&arms[0]), failed(&arms[1])];
+    assert_eq!(text(&findings(&arms, &summarise(&arms, &records), &records), "Instruments"), "");
+    let records = vec![record(&arms[0], 0, true), failed(&arms[1])];
+    let found = findings(&arms, &summarise(&arms, &records), &records);
+    assert!(text(&found, "Instruments").starts_with("agree on 1 of 1 runs"), "{found:?}");
+    let found = findings(&arms, &summarise(&arms, &[]), &[]);
+    assert!(text(&found, "Control").contains("has not run"), "{found:?}");
+}
+
+#[test]
+fn what_ended_arms_early_is_told_once() {
+    let arms = [arm("over/file-r", |_| {}), arm("under/file-r", under), arm("over/file-rw", rw)];
+    let failed = |a: &Arm| {
+        let verdict = Verdict::BuildFailed { what: "zeModuleCreate failed\nand more".into() };
+        with(a, 0, verdict, crate::model::facts::Facts::default())
+    };
+    let records = vec![failed(&arms[0]), failed(&arms[1]), record(&arms[2], 0, false)];
+    let found = findings(&arms, &summarise(&arms, &records), &records);
+    assert_eq!(
+        text(&found, "Ended early"),
+        "over/file-r, under/file-r (build-failed: zeModuleCreate failed)."
+    );
+}

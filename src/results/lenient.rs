@@ -28,11 +28,12 @@ impl fmt::Display for Problem {
     }
 }
 
+/// Unreadable lines that are named one by one: a file of another kind has nothing else.
+const MOST_LINES: usize = 10;
+
 /// Reads `dir`. `Err`: nothing of it can be used.
 pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> {
-    if !dir.join(MANIFEST).exists() {
-        return Err(ResultsError::NoResults { path: dir.to_owned(), below: directories_below(dir) });
-    }
+    expect_results(dir)?;
     let manifest = Manifest::read(dir)?;
     let path = dir.join(RUNS);
     let mut problems = Vec::new();
@@ -50,12 +51,20 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
     };
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (lines, torn) = bytes.split_at_checked(whole).unwrap_or((&[], &[]));
-    let mut records = Vec::new();
+    let (mut records, mut unread) = (Vec::new(), 0);
     for (index, line) in lines.split(|b| *b == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
         match record(line) {
             Ok(record) => records.push(record),
-            Err(what) => problems.push(Problem { path: path.clone(), line: Some(index + 1), what }),
+            Err(what) if unread < MOST_LINES => {
+                unread += 1;
+                problems.push(Problem { path: path.clone(), line: Some(index + 1), what });
+            }
+            Err(_) => unread += 1,
         }
+    }
+    if unread > MOST_LINES {
+        let what = format!("{} more lines are no run records; they are not counted", unread - MOST_LINES);
+        problems.push(Problem { path: path.clone(), line: None, what });
     }
     if !torn.is_empty() {
         let what = format!(
@@ -77,8 +86,17 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
     Ok((loaded, problems))
 }
 
+/// An error unless `dir` has a manifest.
+pub(super) fn expect_results(dir: &Path) -> Result<(), ResultsError> {
+    if dir.join(MANIFEST).exists() {
+        return Ok(());
+    }
+    Err(ResultsError::NoResults { path: dir.to_owned(), below: directories_below(dir) })
+}
+
 pub(super) fn record(line: &[u8]) -> Result<RunRecord, String> {
     #[derive(Deserialize)]
+    #[serde(expecting = "a JSON object with its version")]
     struct VersionOnly {
         version: u32,
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::arm::Arm;
+
 use super::{MANIFEST, ResultsError, version};
 
 /// Everything that two runs must share to be one run.
@@ -28,7 +30,7 @@ pub struct Manifest {
     /// Content hash of each driver build's manifest, by the name the matrix uses.
     pub drivers: std::collections::BTreeMap<String, DriverIdentity>,
     /// Selected arms and repeats: resolved, so that a reader needs no matrix file.
-    pub arms: Vec<crate::model::arm::Arm>,
+    pub arms: Vec<Arm>,
     /// (arm, reason) of what the plan left out.
     pub excluded: Vec<(String, String)>,
     /// Arms were run until this was met, not a number of times fixed beforehand.
@@ -112,8 +114,41 @@ impl Manifest {
             differ(&format!("driver \"{name}\""), &hash(self), &hash(now));
         }
         if out.is_empty() && self.arms != now.arms {
-            out.push("the selected arms or their settings differ".into());
+            out.push(arms_differ(&self.arms, &now.arms));
         }
         out
     }
+}
+
+/// Where two selections of arms differ: which arms only one has, else what is set differently in the first that differs.
+fn arms_differ(then: &[Arm], now: &[Arm]) -> String {
+    let only = |here: &[Arm], there: &[Arm]| -> Vec<String> {
+        here.iter().filter(|a| there.iter().all(|b| a.id != b.id)).map(|a| a.id.clone()).collect()
+    };
+    let told = |arms: &[String], what: &str| match arms {
+        [] => None,
+        [one] => Some(format!("arm {one} {what}")),
+        [first, more @ ..] => Some(format!("arm {first} and {} more {what}", more.len())),
+    };
+    let gone = told(&only(then, now), "not selected now (the same --arm, --only-… and --shard are wanted)");
+    let new = told(&only(now, then), "selected now, not then");
+    if gone.is_some() || new.is_some() {
+        return gone.into_iter().chain(new).collect::<Vec<_>>().join("; ");
+    }
+    let fields = |arm: &Arm| match serde_json::to_value(arm) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        Ok(_) | Err(_) => serde_json::Map::new(),
+    };
+    let differing = then.iter().filter_map(|a| Some((a, now.iter().find(|b| a.id == b.id && *b != a)?)));
+    for (a, b) in differing {
+        let (a_fields, b_fields) = (fields(a), fields(b));
+        let differ = a_fields.iter().find_map(|(name, value)| {
+            let other = b_fields.get(name).unwrap_or(&serde_json::Value::Null);
+            (other != value).then(|| format!("{}: {name} was {value}, is {other}", a.id))
+        });
+        if let Some(differ) = differ {
+            return differ;
+        }
+    }
+    "the order of the arms or their settings differ".into()
 }

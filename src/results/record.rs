@@ -61,7 +61,9 @@ impl Recorder {
     /// Opens an existing directory to go on with `now`. Refuses, naming each difference, if `now` is not the same
     /// run; drops a torn last line.
     pub fn resume(dir: &Path, now: &Manifest) -> Result<Resumed, ResultsError> {
-        // The lock first: another writer may be in the middle of a line.
+        // Opening it for writing makes files: not in a directory that holds no results.
+        super::lenient::expect_results(dir)?;
+        // The lock before the reading: another writer may be in the middle of a line.
         let mut recorder = Self::open(dir.to_owned(), 0, 0)?;
         let loaded = read::load(dir)?;
         let differences = loaded.manifest.differences(now);

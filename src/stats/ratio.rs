@@ -29,12 +29,16 @@ pub fn risk_ratio(a: Group, b: Group, confidence: f64) -> Option<(Option<f64>, I
 fn score(a: Group, b: Group, ratio: f64) -> f64 {
     let (x, m) = (a.hits as f64, a.runs as f64);
     let (y, n) = (b.hits as f64, b.runs as f64);
-    // The likeliest rates with exactly this ratio: the smaller root of a quadratic.
+    // The likeliest rates with exactly this ratio: the smaller root of a quadratic, in the form that does not cancel.
     let s = ratio * (m + y) + x + n;
     let root = (s * s - 4.0 * ratio * (m + n) * (x + y)).max(0.0).sqrt();
-    let pa = ((s - root) / (2.0 * (m + n))).clamp(1e-15, 1.0 - 1e-15);
-    let first = (x - m * pa).powi(2) / (m * pa * (1.0 - pa));
-    first * (1.0 + (m * (ratio - pa)).max(0.0) / (n * (1.0 - pa)))
+    let pa = 2.0 * ratio * (x + y) / (s + root);
+    // Pearson's terms one by one: Koopman's closed form is 0/0 where a rate reaches 1.
+    let term = |hits: f64, runs: f64, rate: f64| {
+        let rate = rate.clamp(1e-15, 1.0 - 1e-15);
+        (hits - runs * rate).powi(2) / (runs * rate * (1.0 - rate))
+    };
+    term(x, m, pa) + term(y, n, pa / ratio)
 }
 
 #[cfg(test)]
@@ -63,6 +67,23 @@ mod tests {
         assert!(i.low == 0.0 && i.high < 0.5, "{i:?}");
         assert_eq!(risk_ratio(group(0, 12), group(0, 12), 0.95).map(|r| r.0), Some(None));
         assert!(risk_ratio(group(0, 0), group(0, 12), 0.95).is_none());
+    }
+
+    #[test]
+    fn all_against_none_is_as_the_closed_form_has_it() {
+        // With n of n against 0 of n the likeliest rate of `a` is min(1, ratio/2), so the statistic is n/(ratio − 1) from a ratio
+        // of 2 on and 2n/ratio below; 3.8415 = the 95 % point of chi squared.
+        for (n, low) in [(12, 1.0 + 12.0 / 3.8415), (1, 2.0 / 3.8415)] {
+            let (observed, i) = risk_ratio(group(n, n), group(0, n), 0.95).expect("runs");
+            assert!(observed.is_none() && i.high.is_infinite());
+            assert!((i.low - low).abs() < 0.001, "{n}: {i:?}, not {low}");
+            let (_, turned) = risk_ratio(group(0, n), group(n, n), 0.95).expect("runs");
+            assert!((turned.high - 1.0 / low).abs() < 0.001, "{n}: {turned:?}");
+        }
+        // Both always: no ratio is favoured over its inverse, and 1 lies within.
+        let (observed, i) = risk_ratio(group(5, 5), group(5, 5), 0.95).expect("runs");
+        assert_eq!(observed, Some(1.0));
+        assert!(i.low < 1.0 && (i.low * i.high - 1.0).abs() < 1e-3, "{i:?}");
     }
 
     #[test]

@@ -39,6 +39,18 @@ pub enum Why {
     Map,
 }
 
+impl Why {
+    /// For people.
+    pub fn told(self) -> &'static str {
+        match self {
+            Why::Bracket => "looking for the flip",
+            Why::Neighbour => "beside the flip, again",
+            Why::Audit => "far from the flip",
+            Why::Map => "one after the other",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Run { value: u64, why: Why },

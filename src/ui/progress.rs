@@ -1,6 +1,6 @@
 //! Live progress: bars on a terminal, one line an event otherwise.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ pub struct Screen {
     done: usize,
     builds: usize,
     built: usize,
+    /// What was built: later rounds of a stopping rule ask for it again.
+    known: BTreeSet<String>,
     cached: usize,
     clock: Instant,
     /// When the first run began: builds before it say nothing of how long the runs take.
@@ -43,6 +45,7 @@ impl Screen {
             done: 0,
             builds: 0,
             built: 0,
+            known: BTreeSet::new(),
             cached: 0,
             clock: Instant::now(),
             first_run: None,
@@ -52,7 +55,7 @@ impl Screen {
     /// A line above the bars.
     pub fn line(&self, text: &str) {
         match &self.bars {
-            Some(bars) => bars.multi.suspend(|| eprintln!("{text}")),
+            Some(bars) => bars.multi.suspend(|| drop(writeln!(std::io::stderr(), "{text}"))),
             // A closed stderr must not end the run.
             None => drop(writeln!(std::io::stderr(), "{text}")),
         }
@@ -64,9 +67,9 @@ impl Screen {
             Event::Planned { runs, builds, .. } => {
                 // A matrix under a stopping rule is dispatched in rounds: they add up.
                 self.runs = self.done + *runs;
-                self.builds = *builds;
+                self.builds = self.builds.max(*builds);
                 if let Some(bars) = &self.bars {
-                    bars.build.set_length(*builds as u64);
+                    bars.build.set_length(self.builds as u64);
                     bars.run.set_length(self.runs as u64);
                 }
             }
@@ -75,7 +78,10 @@ impl Screen {
                     bars.build.set_message(format!("{name}…"));
                 }
             }
+            Event::BuildFinished { name, cached: true, error: None, records: [], .. }
+                if self.known.contains(*name) => {}
             Event::BuildFinished { name, seconds, cached, error, records } => {
+                self.known.insert((*name).to_owned());
                 self.built += 1;
                 self.cached += usize::from(*cached);
                 self.build_finished(name, *seconds, *cached, *error, records);
@@ -128,7 +134,8 @@ impl Screen {
     fn run_finished(&mut self, record: &RunRecord) {
         self.done += 1;
         *self.verdicts.entry(record.verdict.word()).or_default() += 1;
-        let unexpected = record.as_expected == Some(false);
+        // The words of the table: a run without a verdict on the driver is neither expected nor unexpected.
+        let unexpected = record.as_expected == Some(false) && record.verdict.answers();
         self.unexpected += usize::from(unexpected);
         match &self.bars {
             Some(bars) => {
@@ -141,7 +148,8 @@ impl Screen {
             None => {
                 let expected = match record.as_expected {
                     Some(true) => ", as expected",
-                    Some(false) => ", UNEXPECTED",
+                    Some(false) if unexpected => ", UNEXPECTED",
+                    Some(false) => ", no verdict",
                     None => "",
                 };
                 self.line(&format!(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{mock, text, tool};
+use crate::support::{TOOL, mock, text, tool};
 
 fn md(dirs: &[&Path]) -> (i32, String, String) {
     let mut args = vec!["report"];
@@ -106,4 +106,39 @@ fn a_directory_that_holds_results_is_pointed_out() {
             && err.contains(results.file_name().and_then(|n| n.to_str()).expect("name")),
         "{err}"
     );
+}
+
+#[test]
+fn a_reader_of_stderr_that_leaves_is_no_fault_and_garbage_is_said_in_few_lines() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=clean"], &[]);
+    std::fs::write(results.join("runs.jsonl"), "junk\n".repeat(500)).expect("written");
+    let (code, _, err) = md(&[&results]);
+    assert_eq!(code, 40);
+    assert!(err.lines().count() < 20 && err.contains("490 more lines"), "{err}");
+    // `2>&1 | head -1`
+    for args in [&["report"][..], &["diff", "."], &["report", "nowhere"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(TOOL);
+        command.current_dir(&results).args(args).arg(".").stderr(writer).stdout(std::process::Stdio::null());
+        let code = command.status().expect("the tool starts").code();
+        assert_eq!(code, Some(if args[0] == "diff" { 4 } else { 40 }), "{args:?}");
+    }
+}
+
+#[test]
+fn an_output_that_is_no_file_is_not_replaced() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=clean"], &[]);
+    let to = |place: &str| {
+        let out = tool(dir.path(), &["report", results.to_str().expect("UTF-8"), "-o", place]);
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    let (code, out, err) = to("/dev/stdout");
+    assert!(code == Some(0) && out.contains("clean"), "{code:?} {out} {err}");
+    let (code, _, err) = to("/dev/full");
+    assert!(code == Some(41) && err.contains("/dev/full: No space left"), "{code:?} {err}");
+    let kind = std::fs::metadata("/dev/full").expect("still there");
+    assert!(std::os::unix::fs::FileTypeExt::is_char_device(&kind.file_type()));
 }

@@ -146,9 +146,26 @@ pub fn values(text: &str) -> Result<(Field, Vec<u64>), String> {
         if count > MOST {
             return Err(format!("{count} values, at most {MOST}; give fewer, or use `threshold`"));
         }
-        return Ok((field, (0..count).map(|i| from + i * field.step()).collect()));
+        return legal(field, (0..count).map(|i| from + i * field.step()).collect());
     }
-    Ok((field, list.split(',').map(number).collect::<Result<_, _>>()?))
+    legal(field, list.split(',').map(number).collect::<Result<_, _>>()?)
+}
+
+/// A value that no arm can have is a mistake, not a place that cannot be tested.
+fn legal(field: Field, values: Vec<u64>) -> Result<(Field, Vec<u64>), String> {
+    let (least, most) = field.limits();
+    let wrong = |value: &&u64| !(least..=most).contains(*value) || !value.is_multiple_of(field.step());
+    if let Some(wrong) = values.iter().find(wrong) {
+        let step = if field.step() > 1 { format!(", a multiple of {}", field.step()) } else { String::new() };
+        return Err(format!(
+            "{} is {} to {}{step}, not {}",
+            field.name(),
+            field.show(least),
+            field.show(most),
+            field.show(*wrong)
+        ));
+    }
+    Ok((field, values))
 }
 
 /// Puts drafts in the order of the search, between the two ends, same builds together.

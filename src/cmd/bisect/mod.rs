@@ -180,7 +180,5 @@ pub(super) fn git_code(answer: Answer) -> Exit {
 }
 
 pub(super) fn print(text: &str) {
-    use std::io::Write;
-    // A closed pipe (`| head`) is the reader's choice.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    super::say::show(text);
 }

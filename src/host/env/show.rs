@@ -41,7 +41,7 @@ pub fn text(env: &Environment, drivers: &[String]) -> String {
         ),
         format!("{}, {} cores", env.cpu.as_deref().unwrap_or(&env.architecture), env.cores),
         format!("{:.1} GiB memory, {:.1} GiB free", gib(env.memory_total), gib(env.memory_available)),
-        format!("machine {} (a hash: no name, no serial number)", env.machine),
+        format!("machine {} (a hash, not a name)", env.machine),
     ];
     part(&mut out, "System", &system, "");
     let mut kernel = vec![format!("uname -r: {}", env.kernel.as_deref().unwrap_or("not known"))];

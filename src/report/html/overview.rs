@@ -83,7 +83,7 @@ const WIDTH: f64 = 110.0;
 fn bar(rate: Faulty) -> Markup {
     let interval = rate.interval();
     let told = match interval {
-        Some(i) => format!("{rate} ({:.0}–{:.0} %)", i.low * 100.0, i.high * 100.0),
+        Some(i) => format!("{rate} ({:.0}–{:.0} %)", (i.low * 100.0).floor(), (i.high * 100.0).ceil()),
         None => rate.to_string(),
     };
     let part = if rate.of == 0 { 0.0 } else { rate.hits as f64 / rate.of as f64 };

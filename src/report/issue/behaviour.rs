@@ -66,7 +66,8 @@ fn actual(case: &Case<'_>, report: &Report) -> String {
     out += &boundary_points(section);
     out += &ioctls(section);
     let told = |headings: &[&str]| list(&section.findings, headings);
-    let cause = told(&["Threshold", "Cause", "Decides", "Instruments"]);
+    let cause =
+        told(&["Threshold", "Cause", "Decides", "Failed binds", "Ended early", "Instruments", "Control"]);
     if !cause.is_empty() {
         out += &format!("#### What the runs show\n\n{cause}\n");
     }
@@ -286,10 +287,7 @@ pub(super) fn notes(out: &mut String, case: &Case<'_>) {
             body += &format!("**{heading}**\n\n{text}\n");
         }
     };
-    part(
-        "Ruled out",
-        list(&section.findings, &["Does not matter", "Clean either way", "Failed binds", "Control"]),
-    );
+    part("Ruled out", list(&section.findings, &["Does not matter", "Clean either way"]));
     part(
         "Open",
         list(&section.findings, &["Confounded", "Depends", "Same point", "No verdict", "Not shown"]),

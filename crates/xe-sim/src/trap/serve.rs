@@ -1,7 +1,7 @@
 //! Answers to trapped calls: DRM requests go to the device, file-system calls to the private tree, the rest back to
 //! the kernel.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -15,7 +15,8 @@ impl Supervisor {
     pub(super) fn serve(&mut self, call: &Call) -> io::Result<()> {
         if call.foreign {
             if !self.told_foreign {
-                eprintln!(
+                let _ = writeln!(
+                    io::stderr(),
                     "repro-matrix sim: a 32-bit program was refused: only x86-64 clients are simulated"
                 );
                 self.told_foreign = true;
