@@ -155,7 +155,7 @@ fn numbers_that_lie_are_errors_with_a_place() {
     outside[40] = 0xff;
     for (bytes, said) in [
         (&b"hello"[..], "not a format"),
-        (b"", "not a format"),
+        (b"", "0 bytes"),
         (&many, "entries"),
         (&outside, "lies outside"),
         (b"CCOB\x07\0\x01\0", "version 7"),
