@@ -189,8 +189,8 @@ mod tests {
         let homes = ["/srv/people/jo".to_owned(), String::new(), "/".to_owned()];
         let text = "--module /srv/people/jo/.local/x /usr/lib/y /srv/people/john/z";
         assert_eq!(own_homes(text, &homes), "--module $HOME/.local/x /usr/lib/y /srv/people/john/z");
-        let tree = "/srv/drivers/debian/root/usr /root/x";
-        assert_eq!(own_homes(tree, &["/root".to_owned()]), "/srv/drivers/debian/root/usr $HOME/x");
+        let tree = "/srv/drivers/debian/boss/usr /boss/x";
+        assert_eq!(own_homes(tree, &["/boss".to_owned()]), "/srv/drivers/debian/boss/usr $HOME/x");
     }
 
     #[test]
