@@ -106,7 +106,8 @@ fn copy(regs: &mut Regs, micro: &Micro, size: u8, exec: u32) -> Outcome {
     Ok(())
 }
 
-fn word(regs: &Regs, micro: &Micro, k: usize, logic: bool) -> Result<Lanes<u32>, OutOfRegisters> {
+/// An integer source as words; `logic`: a negation inverts.
+pub(super) fn word(regs: &Regs, micro: &Micro, k: usize, logic: bool) -> Result<Lanes<u32>, OutOfRegisters> {
     let Some(Some(source)) = micro.src.get(k) else { return Ok([0; LANES]) };
     let mut values = operand::words(regs, source, usize::from(micro.lanes))?;
     if logic && source.modifier == SrcMod::Neg {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::idiom::{self, Idiom};
+use super::idiom::{self, Proved};
 use super::lower;
 use super::memory::{Fault, GpuMemory};
 use super::micro::Micro;
@@ -20,7 +20,7 @@ pub(super) struct Code {
     pub index: HashMap<u32, u32>,
     instructions: Vec<(u32, Instruction)>,
     text: Vec<u8>,
-    pub idiom: Option<Idiom>,
+    pub proved: Option<Proved>,
 }
 
 impl Code {
@@ -65,13 +65,19 @@ impl KernelCache {
 }
 
 impl Code {
+    /// What comes before an instruction. A thread that gets there stops.
+    pub fn before(&self, index: u32) -> Self {
+        let micros = self.micros.iter().take(index as usize).cloned().collect();
+        Self { micros, index: self.index.clone(), ..Self::empty() }
+    }
+
     fn empty() -> Self {
         Self {
             micros: Vec::new(),
             index: HashMap::new(),
             instructions: Vec::new(),
             text: Vec::new(),
-            idiom: None,
+            proved: None,
         }
     }
 }
@@ -102,8 +108,8 @@ fn read(start: u64, memory: &mut impl GpuMemory) -> Result<Code, Fault> {
     }
     text.truncate(at);
     let (micros, index) = lower::all(&instructions);
-    let mut code = Code { micros, index, instructions, text, idiom: None };
-    code.idiom = idiom::recognise(&code);
+    let mut code = Code { micros, index, instructions, text, proved: None };
+    code.proved = idiom::recognise(&code);
     Ok(code)
 }
 

@@ -120,6 +120,17 @@ impl Dispatch<'_> {
         })
     }
 
+    /// Ids of the `number`-th group, x fastest.
+    pub(super) fn group_id(&self, number: u64) -> [u32; 3] {
+        let (mut rest, counts) = (number, self.counts());
+        std::array::from_fn(|d| {
+            let count = u64::from(counts.get(d).copied().unwrap_or(1).max(1));
+            let at = (rest % count) as u32;
+            rest /= count;
+            self.group_start.get(d).copied().unwrap_or(0).wrapping_add(at)
+        })
+    }
+
     /// Makes `thread` number `index` of group `group`.
     pub(super) fn start(&self, thread: &mut Thread, id: Identity, group: [u32; 3], index: u32) {
         let simd = u32::from(self.simd.clamp(8, 32));

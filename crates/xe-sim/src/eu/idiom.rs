@@ -3,7 +3,8 @@
 //! A proof on the lowered instructions, not a list of known kernels: the addresses of all loads and stores are linear in
 //! the group's number (by modular arithmetic, so a wrap changes nothing), what is loaded goes nowhere but to the store
 //! that is its partner, and the one branch there may be is a bound check by order. So what a group does is what its
-//! neighbour does, a constant distance further on, and a few groups tell of all. Anything else is no idiom.
+//! neighbour does, a constant distance further on, and a few groups tell of all, if at the bound check nothing wraps
+//! (see `order`). Anything else is no idiom.
 
 use super::cache::Code;
 use super::flow::Flow;
@@ -19,6 +20,14 @@ pub enum Idiom {
     Copy,
     /// Every store has the same bytes in every group.
     Fill,
+}
+
+/// An idiom, as far as the instructions prove it.
+pub(super) struct Proved {
+    pub idiom: Idiom,
+    /// Instructions that compare a value linear in the group's number with one that does not depend on it. They tell groups
+    /// apart by their order only if no such value wraps from the first group to the last, which depends on the launch.
+    pub compares: Vec<u32>,
 }
 
 /// Depends on the group's number, linearly modulo 2³².
@@ -47,14 +56,15 @@ struct Proof {
     filled: usize,
     guard: Option<u32>,
     tail: bool,
+    compares: Vec<u32>,
 }
 
 /// `None`: no idiom, or none that is known to be one.
-pub(super) fn recognise(code: &Code) -> Option<Idiom> {
+pub(super) fn recognise(code: &Code) -> Option<Proved> {
     let mut proof = Proof::new();
     for (index, micro) in (0..).zip(&code.micros) {
         if proof.step(index, micro)? {
-            return proof.result();
+            return Some(Proved { idiom: proof.result()?, compares: proof.compares });
         }
     }
     None
@@ -66,7 +76,16 @@ impl Proof {
         // r0.1: the group's number; r0.5: the hardware thread; r0.6 and r0.7 are the other dimensions.
         taint.iter_mut().skip(4).take(4).for_each(|t| *t = LINEAR);
         taint.iter_mut().skip(20).take(12).for_each(|t| *t = OTHER);
-        Self { taint, product: None, loads: Vec::new(), stored: 0, filled: 0, guard: None, tail: false }
+        Self {
+            taint,
+            product: None,
+            loads: Vec::new(),
+            stored: 0,
+            filled: 0,
+            guard: None,
+            tail: false,
+            compares: Vec::new(),
+        }
     }
 
     fn result(&self) -> Option<Idiom> {
@@ -86,7 +105,7 @@ impl Proof {
             Body::Nop => {}
             Body::Flow(flow) => self.flow(index, *flow)?,
             Body::Send(message) => return self.send(micro, message),
-            _ => self.alu(micro)?,
+            _ => self.alu(index, micro)?,
         }
         Some(false)
     }
@@ -128,7 +147,7 @@ impl Proof {
         })
     }
 
-    fn alu(&mut self, micro: &Micro) -> Option<()> {
+    fn alu(&mut self, index: u32, micro: &Micro) -> Option<()> {
         if self.tail && !matches!(micro.body, Body::Copy(_)) {
             return None;
         }
@@ -156,6 +175,9 @@ impl Proof {
         if is_compare(&micro.body) {
             if any != 0 && !matches!(micro.dst, Target::Null) {
                 return None;
+            }
+            if any != 0 {
+                self.compares.push(index);
             }
             self.set(flag, lanes.div_ceil(8).max(1), any | flags);
         }

@@ -3,7 +3,7 @@
 //! Layers: `regs`, `micro` (plain data) ← `operand`, `float`, `int`, `math` ← `alu` (arithmetic), `flow` (branches),
 //! `message` (descriptors) ← `port` (memory accesses) ← `thread` ← `execute` (groups of a dispatch). `lower` turns
 //! decoded instructions ([`crate::isa`]) into `micro`, once a kernel (`cache`); `idiom` recognises kernels that only move
-//! bytes.
+//! bytes, `order` looks at their bound checks in a launch.
 //!
 //! What is not modelled ends the dispatch with [`ExecError::Unsupported`]; see the table in `docs/device-model.md`.
 
@@ -20,6 +20,7 @@ mod memory;
 mod message;
 mod micro;
 mod operand;
+mod order;
 mod port;
 mod regs;
 mod run;

@@ -9,6 +9,7 @@ use super::cache::{Code, KernelCache};
 use super::dispatch::{Dispatch, Spawner};
 use super::idiom::Idiom;
 use super::memory::{Fault, GpuMemory};
+use super::order;
 use super::port::{Port, PortStats};
 use super::thread::{Group, Meter, Pause, Stop, Thread};
 
@@ -106,7 +107,14 @@ pub struct Prepared<'a> {
 impl Prepared<'_> {
     /// Set when the kernel does nothing but move bytes, the same in every group of a row.
     pub fn idiom(&self) -> Option<Idiom> {
-        self.code.idiom
+        self.code.proved.as_ref().map(|proved| proved.idiom)
+    }
+
+    /// Whether each comparison that the idiom rests on turns at most once along a row of so many groups: then what it
+    /// gives alike for the first and the last it gives for all. `memory` sees what the first two do before it.
+    pub fn is_in_order(&self, memory: &mut impl GpuMemory, groups: u64) -> bool {
+        let compares = self.code.proved.as_ref().map_or(&[][..], |proved| &proved.compares);
+        compares.iter().all(|at| order::keeps(self.dispatch, self.code, memory, *at, groups))
     }
 
     /// Executes all groups, one after the other.
@@ -185,10 +193,9 @@ impl Prepared<'_> {
         let count = dispatch.threads_per_group;
         let mut threads: Vec<Thread> = (0..count).map(|_| Thread::new()).collect();
         let mut ended = vec![false; threads.len()];
-        let counts = dispatch.counts();
         let mut stats = ExecStats::default();
         for number in numbers {
-            let id = group_id(dispatch.group_start, counts, number);
+            let id = dispatch.group_id(number);
             for ((index, thread), identity) in (0..).zip(threads.iter_mut()).zip(spawner.group(number, count))
             {
                 dispatch.start(thread, identity, id, index);
@@ -279,15 +286,4 @@ fn run_group<M: GpuMemory>(
             return Err(GroupError::Deadlock { waiting: running, threads: count });
         }
     }
-}
-
-/// Ids of the `number`-th group, x fastest.
-fn group_id(start: [u32; 3], counts: [u32; 3], number: u64) -> [u32; 3] {
-    let mut rest = number;
-    std::array::from_fn(|d| {
-        let count = u64::from(counts.get(d).copied().unwrap_or(1).max(1));
-        let at = (rest % count) as u32;
-        rest /= count;
-        start.get(d).copied().unwrap_or(0).wrapping_add(at)
-    })
 }

@@ -2,8 +2,8 @@
 //!
 //! A sample of the groups runs on the model first: the first two, the middle one, the last ones and some at random. Their
 //! accesses must lie on straight lines, and what they would have written must be what the copy or fill writes there.
-//! If anything differs, or the memory is not all bound, everything runs on the model. A group that is not full always
-//! does.
+//! If anything differs, a value at a bound check wraps, or the memory is not all bound, everything runs on the model. A
+//! group that is not full always does.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -86,6 +86,9 @@ pub(super) fn run<F: Fetch>(
         samples.push((number, recorder.log));
     }
     let sampled = samples.len() as u64;
+    if !prepared.is_in_order(&mut Recorder { view, log: Vec::new() }, full) {
+        return Ok(None);
+    }
     let Some((from, to)) = lines(idiom, &samples) else { return Ok(None) };
     let Some(bytes) = to.block.checked_mul(full).filter(|n| *n <= VA_MASK) else { return Ok(None) };
     let apart = |a: u64, n: u64, b: u64, m: u64| a.saturating_add(n) <= b || b.saturating_add(m) <= a;
