@@ -134,6 +134,11 @@ fn by_width(micro: &Micro, op: Int) -> Result<Body, Refusal> {
     if !quad && !micro.saturate {
         return Ok(Body::Int32(op));
     }
+    // Clamped to the destination's range after the operation: 64 bits must hold its exact result.
+    let exact = op == Int::Mov && micro.dst_ty.size() <= 4 && !has_unsigned_quads(micro);
+    if quad && micro.saturate && !exact {
+        return refuse("saturation of 64-bit results");
+    }
     let exact_when_wide = matches!(
         op,
         Int::Mov | Int::Add | Int::Add3 | Int::Mul | Int::Mad | Int::And | Int::Or | Int::Xor | Int::Not
@@ -267,9 +272,14 @@ fn common_sign(micro: &Micro) -> Option<bool> {
     }
 }
 
+/// Of these the 64-bit words of the model, which have a sign, do not keep the order.
+fn has_unsigned_quads(micro: &Micro) -> bool {
+    micro.src.iter().flatten().any(|s| s.ty == Type::Uq)
+}
+
 fn compare(micro: &Micro) -> Result<Body, Refusal> {
     let Some(cond) = micro.cond else { return refuse("cmp without a condition") };
-    if micro.src.iter().flatten().any(|s| s.ty == Type::Uq) {
+    if has_unsigned_quads(micro) {
         return refuse("cmp of unsigned quadwords");
     }
     Ok(match common_sign(micro) {
@@ -280,6 +290,9 @@ fn compare(micro: &Micro) -> Result<Body, Refusal> {
 
 fn select_lesser(micro: &mut Micro, cond: CondMod) -> Result<Body, Refusal> {
     let signed = common_sign(micro);
+    if has_unsigned_quads(micro) {
+        return refuse("lesser or greater of unsigned quadwords");
+    }
     let sign = signed.unwrap_or(true);
     let op = match cond {
         CondMod::Lt | CondMod::Le => Int::Min { signed: sign },
