@@ -3,39 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use xe_sim::eu::{Access, Budget, Dispatch, Fault, Geometry, GpuMemory, KernelCache, LocalIds, execute};
+use xe_sim::eu::{Budget, Dispatch, Geometry, KernelCache, LocalIds, execute};
 
-const CODE: u64 = 0x1000;
+#[path = "../../crates/xe-sim/tests/eu_support/hostile.rs"]
+mod hostile;
 
-/// The kernel, and one page of data that is everywhere else; the top half of the addresses faults.
-struct Memory<'a> {
-    code: &'a [u8],
-    page: [u8; 4096],
-}
-
-impl GpuMemory for Memory<'_> {
-    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<Access, Fault> {
-        for (i, byte) in buf.iter_mut().enumerate() {
-            let at = addr.wrapping_add(i as u64);
-            if at >> 47 & 1 != 0 {
-                return Err(Fault { addr: at, write: false });
-            }
-            *byte = match at.checked_sub(CODE) {
-                // Behind the kernel there are zeros: the decoder does not look further.
-                Some(at) if at < 1 << 20 => self.code.get(at as usize).copied().unwrap_or(0),
-                _ => self.page[at as usize & 4095],
-            };
-        }
-        Ok(Access::default())
-    }
-
-    fn write(&mut self, addr: u64, data: &[u8]) -> Result<Access, Fault> {
-        for (i, byte) in data.iter().enumerate() {
-            self.page[addr.wrapping_add(i as u64) as usize & 4095] = *byte;
-        }
-        Ok(Access::default())
-    }
-}
+use hostile::{CODE, HostileMemory};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, code)) = bytes.split_first_chunk::<4>() else { return };
@@ -61,6 +34,6 @@ fuzz_target!(|bytes: &[u8]| {
         slm_bytes: 1024 * u32::from(choice[3] & 3),
         geometry: Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 },
     };
-    let mut memory = Memory { code, page: [choice[1]; 4096] };
+    let mut memory = HostileMemory::new(code, choice[1]);
     _ = execute(&dispatch, &mut memory, &mut KernelCache::default(), Budget { instructions: 5_000 });
 });

@@ -1,43 +1,15 @@
 //! Kernels that no compiler would make: words of real instructions with bits turned over, in any order. The executor
 //! ends within its budget, with a result or a reason, and never panics.
 
+#[path = "eu_support/hostile.rs"]
+mod hostile;
+
+use hostile::{CODE, HostileMemory};
 use proptest::prelude::*;
-use xe_sim::eu::{
-    Access, Budget, Dispatch, ExecError, Fault, Geometry, GpuMemory, KernelCache, LocalIds, execute,
-};
+use xe_sim::eu::{Budget, Dispatch, ExecError, ExecStats, Geometry, KernelCache, LocalIds, execute};
+use xe_sim::testkit::END_OF_THREAD;
 
-const CODE: u64 = 0x1000;
 const BUDGET: u64 = 3_000;
-
-/// The kernel, and one page of data that is everywhere else; the top half of the addresses faults.
-struct Memory {
-    code: Vec<u8>,
-    page: Vec<u8>,
-}
-
-impl GpuMemory for Memory {
-    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<Access, Fault> {
-        for (i, byte) in buf.iter_mut().enumerate() {
-            let at = addr.wrapping_add(i as u64);
-            if at >> 47 & 1 != 0 {
-                return Err(Fault { addr: at, write: false });
-            }
-            *byte = match at.checked_sub(CODE) {
-                // Behind the kernel there are zeros: the decoder does not look further.
-                Some(at) if at < 1 << 20 => self.code.get(at as usize).copied().unwrap_or(0),
-                _ => self.page[at as usize & 4095],
-            };
-        }
-        Ok(Access::default())
-    }
-
-    fn write(&mut self, addr: u64, data: &[u8]) -> Result<Access, Fault> {
-        for (i, byte) in data.iter().enumerate() {
-            self.page[addr.wrapping_add(i as u64) as usize & 4095] = *byte;
-        }
-        Ok(Access::default())
-    }
-}
 
 /// The corpus of instruction words, as bytes.
 fn words() -> Vec<Vec<u8>> {
@@ -51,7 +23,17 @@ fn words() -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn run(code: Vec<u8>, simd: u8, fill: u8, threads: u32) -> Result<xe_sim::eu::ExecStats, ExecError> {
+fn run(code: Vec<u8>, simd: u8, fill: u8, threads: u32) -> Result<ExecStats, ExecError> {
+    run_with(&mut KernelCache::default(), &code, simd, fill, threads)
+}
+
+fn run_with(
+    cache: &mut KernelCache,
+    code: &[u8],
+    simd: u8,
+    fill: u8,
+    threads: u32,
+) -> Result<ExecStats, ExecError> {
     let inline = [fill; 32];
     let dispatch = Dispatch {
         kernel_start: CODE,
@@ -74,9 +56,8 @@ fn run(code: Vec<u8>, simd: u8, fill: u8, threads: u32) -> Result<xe_sim::eu::Ex
         slm_bytes: 1024 * u32::from(fill & 3),
         geometry: Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 },
     };
-    let mut memory = Memory { code, page: vec![fill; 4096] };
-    let mut cache = KernelCache::default();
-    execute(&dispatch, &mut memory, &mut cache, Budget { instructions: BUDGET })
+    let mut memory = HostileMemory::new(code, fill);
+    execute(&dispatch, &mut memory, cache, Budget { instructions: BUDGET })
 }
 
 proptest! {
@@ -114,4 +95,20 @@ fn endless_loop_is_stopped_by_the_budget() {
         Err(ExecError::Budget { instructions, .. }) => assert_eq!(instructions, BUDGET),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn kernel_that_takes_the_place_of_no_instruction_is_decoded() {
+    let end: Vec<u8> = END_OF_THREAD.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut cache = KernelCache::default();
+    match run_with(&mut cache, &[0xff; 16], 8, 0, 1) {
+        Err(ExecError::Unsupported { reason, offset: u32::MAX, .. }) => {
+            assert!(reason.contains("no instruction"), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let stats = run_with(&mut cache, &end, 8, 0, 1).expect("it ends");
+    assert_eq!((stats.groups, stats.instructions), (2, 2));
+    // And the other way round, where what follows is no instruction.
+    assert!(run_with(&mut cache, &[0xff; 16], 8, 0, 1).is_err());
 }

@@ -94,7 +94,11 @@ fn read(start: u64, memory: &mut impl GpuMemory) -> Result<Code, Fault> {
         }
         let word = text.get(at..).unwrap_or_default();
         // A word that is none stops the scan; a thread that gets there is told so.
-        let Ok(inst) = isa::decode(word.get(..16).unwrap_or(word), &XE_HPG) else { break };
+        let Ok(inst) = isa::decode(word.get(..16).unwrap_or(word), &XE_HPG) else {
+            // It is kept: if there is an instruction one day, the text has changed.
+            at += 16;
+            break;
+        };
         furthest = inst.targets(at).fold(furthest, i64::max);
         instructions.push((at as u32, inst));
         let last = match inst.op {
