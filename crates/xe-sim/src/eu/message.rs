@@ -97,6 +97,17 @@ pub(super) enum Atomic {
     Xor,
 }
 
+impl Atomic {
+    /// Values that each channel brings along.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Inc | Self::Dec | Self::Load => 0,
+            Self::CompareExchange | Self::FloatCompareExchange => 2,
+            _ => 1,
+        }
+    }
+}
+
 /// A gather or scatter of `lanes` channels, or one block (`transposed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
