@@ -178,16 +178,10 @@ fn reals(regs: &Regs, source: &Source, n: usize, mode: Mode) -> Result<Lanes<f32
     Ok(out)
 }
 
-trait Zero: Copy + PartialOrd + Default {}
-impl Zero for i32 {}
-impl Zero for u32 {}
-impl Zero for i64 {}
-impl Zero for f32 {}
-
 /// Bit per channel. NaN is unordered: only `ne` and `un` hold for it.
-fn compare<T: Zero>(cond: CondMod, n: usize, a: &Lanes<T>, b: &Lanes<T>) -> u32 {
+fn compare<T: PartialOrd>(cond: CondMod, n: usize, a: &Lanes<T>, b: &Lanes<T>) -> u32 {
     #[inline(always)]
-    fn collect<T: Zero>(n: usize, a: &Lanes<T>, b: &Lanes<T>, f: impl Fn(&T, &T) -> bool) -> u32 {
+    fn collect<T>(n: usize, a: &Lanes<T>, b: &Lanes<T>, f: impl Fn(&T, &T) -> bool) -> u32 {
         let mut bits = 0;
         for (i, (a, b)) in a.iter().zip(b).take(n).enumerate() {
             bits |= u32::from(f(a, b)) << i;

@@ -10,7 +10,7 @@ use super::micro::{Body, Micro};
 use super::operand::OutOfRegisters;
 use super::port::{Port, Trouble};
 use super::regs::{CE, IP, REG, Regs, SR, TM};
-use crate::isa::{Desc, PredMode};
+use crate::isa::PredMode;
 
 /// Why a thread stopped for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,10 +239,7 @@ impl Thread {
     ) -> Result<Option<Pause>, Stop> {
         let kind = match &message.kind {
             Ok(Kind::Late) => {
-                let desc = match message.desc {
-                    Desc::Imm(bits) => bits,
-                    Desc::A0 { .. } => Port::<M>::descriptor(&self.regs, message.desc),
-                };
+                let desc = Port::<M>::descriptor(&self.regs, message.desc);
                 message::decode_for(message.sfid, message.eot, desc, micro.lanes)
                     .map_err(Stop::Unsupported)?
             }

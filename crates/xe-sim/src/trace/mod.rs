@@ -129,7 +129,8 @@ pub enum Event {
         /// The device executes it: `Executed` or `QueueBanned` follows.
         executed: bool,
     },
-    /// Dispatch `n` ran to its end.
+    /// Dispatch `n` ran to its end. Instructions, messages, bytes read and written are those of the groups that were
+    /// executed: all but `native_groups`, and the sample of those.
     Executed {
         n: u64,
         groups: u64,

@@ -151,15 +151,18 @@ impl Gen {
         }
     }
 
+    /// Sums, differences and products of floats.
+    fn float_ring(&mut self, ty: Ty, depth: usize) -> Expr {
+        let op = self.pick(&["+", "-", "*"]);
+        // The device's compiler makes -x of 0.0f - x, which is another zero.
+        let first = if op == "-" { "FX($0, zero)" } else { "$0" };
+        ex(ty, format!("({first} {op} $1)"), self.two(ty, depth))
+    }
+
     /// Double precision, which the device's compiler emulates: what it has routines for.
     pub fn double_op(&mut self, ty: Ty, depth: usize) -> Expr {
         match self.below(12) {
-            0..=4 => {
-                let op = self.pick(&["+", "-", "*"]);
-                // The device's compiler makes -x of 0.0f - x, which is another zero.
-                let first = if op == "-" { "FX($0, zero)" } else { "$0" };
-                ex(ty, format!("({first} {op} $1)"), self.two(ty, depth))
-            }
+            0..=4 => self.float_ring(ty, depth),
             5 => ex(ty, "($0 / $1)", self.two(ty, depth)),
             6 => ex(ty, "sqrt($0)", vec![self.expr(ty, depth - 1)]),
             7 => ex(ty, "fma($0, $1, $2)", self.three(ty, depth)),
@@ -291,12 +294,7 @@ impl Gen {
     pub fn float(&mut self, ty: Ty, depth: usize) -> Expr {
         let ints = ty.with(I32);
         match self.below(20) {
-            0..=4 => {
-                let op = self.pick(&["+", "-", "*"]);
-                // The device's compiler makes -x of 0.0f - x, which is another zero.
-                let first = if op == "-" { "FX($0, zero)" } else { "$0" };
-                ex(ty, format!("({first} {op} $1)"), self.two(ty, depth))
-            }
+            0..=4 => self.float_ring(ty, depth),
             5 => ex(ty, "($0 / $1)", self.two(ty, depth)),
             6 => ex(ty, "sqrt($0)", vec![self.expr(ty, depth - 1)]),
             7 | 8 => ex(ty, "fma($0, $1, $2)", self.three(ty, depth)),
