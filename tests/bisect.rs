@@ -1,29 +1,49 @@
 //! The bisection core over simulated histories: properties, and the calibration that its numbers rest on.
 
+#[path = "support/two_sided.rs"]
+mod two_sided;
+
 use proptest::prelude::*;
 use repro_matrix::bisect::calibrate::{Plan, calibrate};
 use repro_matrix::bisect::{Belief, Model, Oddity, Search, Settings, Step};
 use repro_matrix::probe::Answer;
 
-/// (rate, histories, most runs in the mean): what plain one-sided bisection (enough clean runs per release, halving) needs over
+/// (rate, histories, most runs in the mean, histories of the two-sided baseline): what plain one-sided bisection (enough clean runs per release, halving) needs over
 /// 32 releases at an error of 1 %. At a rate of 1 % that is twice the figure of 2 %: runs go with one over the rate.
-const CALIBRATION: [(f64, u32, f64); 5] =
-    [(0.5, 300, 20.0), (0.2, 300, 61.0), (0.05, 120, 259.0), (0.02, 60, 655.0), (0.01, 40, 1_310.0)];
+const CALIBRATION: [(f64, u32, f64, u32); 5] = [
+    (0.5, 300, 20.0, 200),
+    (0.2, 300, 61.0, 100),
+    (0.05, 120, 259.0, 30),
+    (0.02, 60, 655.0, 15),
+    (0.01, 40, 1_310.0, 20),
+];
 
+/// `cargo bench --bench bisection` plays more histories of the same, for the table in `docs/searches.md`.
 #[test]
 fn calibration_known_rate_keeps_the_error_and_the_runs() {
-    for (rate, histories, most) in CALIBRATION {
+    for (rate, histories, most, of_baseline) in CALIBRATION {
         let plan = Plan { releases: 32, rate, rate_known: true, error: 0.01, histories, seed: 7 };
         let c = calibrate(plan);
-        println!("rate {rate}: {c:?}");
+        let [early, baseline] = two_sided::play(32, rate, [0.95, 0.99], of_baseline);
+        println!("rate {rate}: {c:?}; two-sided: at 95 % {early:?}, at 99 % {baseline:?}");
         // Binomial: the asked error of these histories and three standard deviations.
         let n = f64::from(histories);
         let most_wrong = 0.01 * n + 3.0 * (0.01 * 0.99 * n).sqrt();
         assert!(f64::from(c.wrong) <= most_wrong, "rate {rate}: {} of {histories} wrong", c.wrong);
         assert!(c.claimed >= 0.995, "rate {rate}: claims {}", c.claimed);
         assert!(c.mean_runs <= most, "rate {rate}: {} runs in the mean, at most {most}", c.mean_runs);
+        // The baseline is one that works: it names the right place.
+        assert!(
+            f64::from(baseline.wrong) <= 0.01 * f64::from(of_baseline) + 2.0,
+            "rate {rate}: {baseline:?}"
+        );
+        assert!(c.mean_runs <= 0.5 * baseline.mean_runs, "rate {rate}: {c:?} {baseline:?}");
+        // Even where the baseline may err five times as often.
+        assert!(c.mean_runs <= 0.5 * early.mean_runs, "rate {rate}: {c:?} {early:?}");
         if rate == 0.05 {
-            assert!(c.mean_runs <= 0.5 * 552.0, "git_bayesect: 552");
+            // The mean that is known of git_bayesect itself at this rate.
+            assert!(c.mean_runs <= 0.5 * 552.0);
+            assert!((early.mean_runs - 552.0).abs() <= 3.0 * early.error_of_mean, "{early:?}");
         }
     }
 }

@@ -51,7 +51,8 @@ pub fn table(question: &Question, search: &Search) -> String {
         out.push('\n');
     }
     if skipped > 0 {
-        let _ = writeln!(out, "  {skipped} places needed no run");
+        let places = if skipped == 1 { "place" } else { "places" };
+        let _ = writeln!(out, "  {skipped} {places} needed no run");
     }
     out
 }
