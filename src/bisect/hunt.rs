@@ -51,19 +51,14 @@ fn progress(
     total: u32,
 ) -> String {
     let tally = search.tallies().get(position).copied().unwrap_or_default();
-    let what = match why {
-        Why::BadEnd => "bad end",
-        Why::GoodEnd => "good end",
-        Why::Pivot => "pivot",
-        Why::Verify => "verify",
-    };
     let reason = seen.iter().find_map(|one| match one.answer {
         Answer::Untestable => one.reason.as_deref(),
         Answer::Corrupt | Answer::Clean => None,
     });
     let reason = reason.map(|reason| format!(" ({})", first_line(reason))).unwrap_or_default();
     let mut line = format!(
-        "{what:<8} {}: corrupt {}/{} in all{}{reason}",
+        "{:<8} {}: corrupt {}/{} in all{}{reason}",
+        why.word(),
         ground.label(position),
         tally.corrupt,
         tally.testable(),

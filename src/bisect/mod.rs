@@ -18,7 +18,7 @@ pub mod verdict;
 
 pub use hunt::{Ground, hunt};
 pub use posterior::{Belief, Model};
-pub use search::{Search, Settings, Step};
+pub use search::{Search, Settings, Step, Why};
 pub use verdict::{Found, Oddity};
 
 use serde::{Deserialize, Serialize};

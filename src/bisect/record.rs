@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::search::{Search, Settings, Step};
 use super::verdict::{Found, Oddity};
-use super::{Ground, Tally};
+use super::{Ground, Tally, hunt};
 use crate::probe::{Answer, Seen, Stop, Target};
 
 /// Version of both files.
@@ -118,12 +118,41 @@ impl Conclusion {
     }
 }
 
-/// The recorded runs as a ground: running is looking up.
-pub struct Recorded<'a, F> {
-    pub question: &'a Question,
-    /// What the run (arm id, repeat) said, if it is recorded.
-    pub look_up: F,
+/// A search decided again from its record.
+#[derive(Clone, Debug)]
+pub struct Retraced {
+    pub search: Search,
+    /// `None`: the record ends before a conclusion.
+    pub end: Option<Step>,
+    /// One line a step, as it was said when it was run.
     pub said: Vec<String>,
+}
+
+/// Decides again. `look_up`: what the run (arm id, repeat) said, if it is recorded. `Err`: the record fits no search.
+pub fn retrace(question: &Question, look_up: impl Fn(&str, u32) -> Option<Seen>) -> Result<Retraced, Stop> {
+    let mut ground = Recorded { question, look_up, said: Vec::new() };
+    let mut search = question.search();
+    let end = match hunt(&mut search, &mut ground) {
+        Ok(end) => Some(end),
+        Err(Stop::Budget(_)) => None,
+        Err(other) => return Err(other),
+    };
+    Ok(Retraced { search, end, said: ground.said })
+}
+
+impl Retraced {
+    /// What came of it, or how far it is.
+    pub fn conclusion(&self) -> Conclusion {
+        let next = self.search.next();
+        Conclusion::of(&self.search, self.end.as_ref().unwrap_or(&next))
+    }
+}
+
+/// The recorded runs as a ground: running is looking up.
+struct Recorded<'a, F> {
+    question: &'a Question,
+    look_up: F,
+    said: Vec<String>,
 }
 
 impl<F: Fn(&str, u32) -> Option<Seen>> Ground for Recorded<'_, F> {

@@ -45,6 +45,17 @@ pub enum Why {
     Verify,
 }
 
+impl Why {
+    pub fn word(self) -> &'static str {
+        match self {
+            Why::BadEnd => "bad end",
+            Why::GoodEnd => "good end",
+            Why::Pivot => "pivot",
+            Why::Verify => "verify",
+        }
+    }
+}
+
 /// Positions 0 (good) to n−1 (bad), and the answers so far.
 #[derive(Clone, Debug)]
 pub struct Search {

@@ -9,7 +9,7 @@ use crate::cmd::rounds::Rounds;
 use crate::cmd::say;
 use crate::exit::Exit;
 use crate::model::outcome::RunRecord;
-use crate::report::{aggregate, compared, findings, outcome};
+use crate::report::{aggregate, findings, outcome};
 use crate::results::{Manifest, Recorder, ResultsError, builds, csv};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
@@ -101,8 +101,7 @@ pub fn drive<L: Lab>(
         summary.stopped = Some("--max-time".to_owned());
     }
     let csv_written = csv::write(&dir, &summaries);
-    let mut stated = findings::findings(&manifest.arms, &summaries, &records);
-    stated.extend(compared::findings(&manifest.arms, &summaries));
+    let stated = findings::findings(&manifest.arms, &summaries, &records);
     say::show(&summary::text(&summaries, &stated, &dir, summary::style()));
     let result = match end {
         End::Complete => csv_written

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bisect::{self, record::Question};
+use crate::bisect::record::{self, Question};
 use crate::cli::report::{Format, ReportArgs};
 use crate::cmd::{Failure, say};
 use crate::exit::Exit;
@@ -32,13 +32,18 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(exit(&report))
 }
 
-/// Searches (`bisect`, `threshold`) among `dirs`. A directory without one is the usual case.
+/// Bisections among `dirs`, retraced from their runs. A directory without one is the usual case.
 fn searches(dirs: &[PathBuf]) -> Vec<html::SearchPath> {
-    let json = |dir: &Path, file: &str| std::fs::read(dir.join(file)).ok();
     let path = |dir: &PathBuf| {
-        let question: Question = serde_json::from_slice(&json(dir, "search.json")?).ok()?;
-        let conclusion = json(dir, "found.json").and_then(|text| serde_json::from_slice(&text).ok());
-        (question.version <= bisect::record::VERSION).then_some(html::SearchPath { question, conclusion })
+        let text = std::fs::read(dir.join("search.json")).ok()?;
+        let question: Question = serde_json::from_slice(&text).ok()?;
+        let (loaded, _) = results::load_lenient(dir).ok()?;
+        let look_up = |arm: &str, repeat: u32| {
+            let record = loaded.records.iter().find(|run| run.arm == arm && run.repeat == repeat)?;
+            Some(question.target.see(record))
+        };
+        let path = record::retrace(&question, look_up).ok()?;
+        (question.version <= record::VERSION).then_some(html::SearchPath { question, path })
     };
     dirs.iter().filter_map(path).collect()
 }

@@ -12,7 +12,7 @@ use super::findings::Finding;
 const MOST_PAIRS: usize = 12;
 
 /// Each arm of a comparison against its positive control, or its first arm.
-pub fn findings(arms: &[Arm], summaries: &[ArmSummary]) -> Vec<Finding> {
+pub(super) fn findings(arms: &[Arm], summaries: &[ArmSummary]) -> Vec<Finding> {
     let mut groups: BTreeMap<&str, Vec<(&Arm, &ArmSummary)>> = BTreeMap::new();
     for (arm, summary) in arms.iter().zip(summaries).filter(|(_, summary)| summary.runs > 1) {
         if let Some(name) = &arm.comparison {

@@ -9,6 +9,7 @@ use crate::model::verdict::{Basis, Verdict};
 
 use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
+use super::compared;
 use super::pairs::single_axis;
 pub use super::words::grouped;
 use super::words::{bytes, plural};
@@ -62,6 +63,7 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));
     add("Not shown", not_shown(&seen, records));
+    out.extend(compared::findings(arms, summaries));
     out
 }
 

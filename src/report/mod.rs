@@ -5,7 +5,7 @@ pub mod aggregate;
 pub mod axes;
 pub mod boundary;
 pub mod by_hand;
-pub mod compared;
+mod compared;
 pub mod csv;
 pub mod diff;
 pub mod excerpt;

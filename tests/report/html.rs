@@ -14,13 +14,13 @@ fn browser() -> PathBuf {
     found.expect("chromium (ci/install-deps installs it): a page that no browser has shown is not tested")
 }
 
-struct Shown {
-    dom: String,
-    console: String,
+pub struct Shown {
+    pub dom: String,
+    pub console: String,
 }
 
 /// Opens `page` and returns what it became. `more`: further options of the browser.
-fn show(page: &Path, hash: &str, more: &[&str]) -> Shown {
+pub fn show(page: &Path, hash: &str, more: &[&str]) -> Shown {
     let profile = tempfile::tempdir().expect("tempdir");
     let out = Command::new(browser())
         .args([
@@ -52,7 +52,7 @@ fn show(page: &Path, hash: &str, more: &[&str]) -> Shown {
     Shown { dom: text(&out.stdout), console }
 }
 
-fn page(results: &Path, dir: &Path, more: &[&str]) -> PathBuf {
+pub fn page(results: &Path, dir: &Path, more: &[&str]) -> PathBuf {
     let page = dir.join("report.html");
     let mut args = vec![
         "report",

@@ -8,5 +8,8 @@ mod html;
 mod live;
 mod observers;
 mod scale;
+mod search_path;
 mod slurm;
+#[path = "../support/standin.rs"]
+mod standin;
 mod support;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{exit_of, print};
-use crate::bisect::record::{Conclusion, Question, Recorded, VERSION};
-use crate::bisect::{Search, Step, hunt, text};
+use crate::bisect::record::{Conclusion, Question, Retraced, VERSION, retrace};
+use crate::bisect::text;
 use crate::cmd::Failure;
 use crate::cmd::prober::question_of;
 use crate::exit::Exit;
@@ -49,61 +49,53 @@ fn read(dir: &Path) -> Result<(Question, Records, Option<Conclusion>), Failure> 
     Ok((question, records, found))
 }
 
-/// Decides again from the record; `None`: the record ends before a conclusion.
-fn again(question: &Question, records: &Records) -> Result<(Search, Option<Step>, Vec<String>), Failure> {
+fn again(question: &Question, records: &Records) -> Result<Retraced, Failure> {
     let look_up = |arm: &str, repeat: u32| -> Option<Seen> {
         records.get(&(arm.to_owned(), repeat)).map(|record| question.target.see(record))
     };
-    let mut ground = Recorded { question, look_up, said: Vec::new() };
-    let mut search = question.search();
-    let end = match hunt(&mut search, &mut ground) {
-        Ok(end) => Some(end),
-        Err(crate::probe::Stop::Budget(_)) => None,
-        Err(other) => return Err(Failure::new(Exit::Internal, other)),
-    };
-    Ok((search, end, ground.said))
+    retrace(question, look_up).map_err(|stop| Failure::new(Exit::Internal, stop))
 }
 
 pub fn log(dir: &Path, json: bool) -> Result<Exit, Failure> {
     let (question, records, _) = read(dir)?;
-    let (search, end, said) = again(&question, &records)?;
-    let next = search.next();
-    let conclusion = Conclusion::of(&search, end.as_ref().unwrap_or(&next));
+    let again = again(&question, &records)?;
+    let conclusion = again.conclusion();
     if json {
-        let value = serde_json::json!({ "question": question, "conclusion": conclusion, "steps": said });
+        let value =
+            serde_json::json!({ "question": question, "conclusion": conclusion, "steps": again.said });
         let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::new(Exit::Internal, e))?;
         print(&format!("{text}\n"));
     } else {
-        for line in &said {
+        for line in &again.said {
             print(&format!("{line}\n"));
         }
         print("\n");
-        print(&text::text(&question, &search, &conclusion));
+        print(&text::text(&question, &again.search, &conclusion));
     }
     Ok(Exit::AsExpected)
 }
 
 pub fn replay(dir: &Path) -> Result<Exit, Failure> {
     let (question, records, recorded) = read(dir)?;
-    let (search, end, said) = again(&question, &records)?;
-    for line in &said {
+    let again = again(&question, &records)?;
+    for line in &again.said {
         print(&format!("{line}\n"));
     }
-    let Some(end) = end else {
-        print(&text::table(&question, &search));
+    let Some(end) = &again.end else {
+        print(&text::table(&question, &again.search));
         return Err(Failure::with_help(
             Exit::Inconclusive,
             "the record ends before a conclusion",
             "repro-matrix bisect … --resume DIR goes on",
         ));
     };
-    let conclusion = Conclusion::of(&search, &end);
-    print(&text::text(&question, &search, &conclusion));
+    let conclusion = again.conclusion();
+    print(&text::text(&question, &again.search, &conclusion));
     match recorded {
         Some(then) if !then.agrees_with(&conclusion) => Err(Failure::new(
             Exit::IncompatibleRecording,
             format!("{FOUND} says otherwise: the record was changed, or this build decides otherwise"),
         )),
-        _ => Ok(exit_of(&end)),
+        _ => Ok(exit_of(end)),
     }
 }
