@@ -149,7 +149,7 @@ fn copies_are_recognised_compared_and_exact_and_what_is_almost_one_is_executed()
 }
 
 #[test]
-fn copy_to_memory_that_is_partly_unbound_or_overlaps_is_executed() {
+fn copy_that_is_partly_unbound_or_overlaps_is_executed() {
     let kernels = compile(SOURCE, "");
     let words = 4 * 64 * 1024;
     let a = Rng(6).words(words);
@@ -163,6 +163,13 @@ fn copy_to_memory_that_is_partly_unbound_or_overlaps_is_executed() {
     let ran = device.run(&launch, &mut memory, &[C]).expect("it runs");
     assert_eq!(ran.native_groups, 0);
     assert_eq!(ran.unmapped.iter().map(|u| u.written).sum::<u64>(), 4 * words as u64);
+
+    // A source that is gone: what the samples did not find is not counted beside what the launch does not find.
+    let mut device = OnDevice::new("a770", true);
+    let ran = device.run(&launch, &mut memory, &[A]).expect("it runs");
+    let [missed] = &ran.unmapped[..] else { panic!("one range: {:?}", ran.unmapped) };
+    assert_eq!((ran.native_groups, missed.range_addr, missed.read), (0, A, 4 * words as u64));
+    assert!(memory.words(C).iter().all(|word| *word == 0));
 
     // One group further on in the same buffer.
     let mut memory = Memory::new();

@@ -61,8 +61,22 @@ struct Lane {
     block: u64,
 }
 
-/// Executes the dispatch so, if it can be. `None`: nothing was done.
+/// Executes the dispatch so, if it can be. `None`: nothing was done, and nothing was counted.
 pub(super) fn run<F: Fetch>(
+    memory: &GpuMemory<'_>,
+    view: &mut View<'_, F>,
+    prepared: &Prepared<'_>,
+    dispatch: &Dispatch<'_>,
+) -> Result<Option<(ExecStats, Native)>, ExecError> {
+    let before = view.tally().clone();
+    let done = attempt(memory, view, prepared, dispatch)?;
+    if done.is_none() {
+        view.set_tally(before);
+    }
+    Ok(done)
+}
+
+fn attempt<F: Fetch>(
     memory: &GpuMemory<'_>,
     view: &mut View<'_, F>,
     prepared: &Prepared<'_>,

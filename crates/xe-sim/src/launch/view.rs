@@ -79,6 +79,16 @@ impl<'a, F: Fetch> View<'a, F> {
         View { space, fetch, recent, ranges: [NONE; KEPT], tally, lost: (0, 0) }
     }
 
+    /// What was not found so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Goes back to what [`Self::tally`] gave before.
+    pub fn set_tally(&mut self, tally: Tally) {
+        self.tally = tally;
+    }
+
     #[inline]
     fn locate(&mut self, addr: u64) -> Range {
         let holds = |r: &Range| addr.wrapping_sub(r.start) < r.end - r.start;
