@@ -179,7 +179,9 @@ impl Proof {
             if any != 0 {
                 self.compares.push(index);
             }
-            self.set(flag, lanes.div_ceil(8).max(1), any | flags);
+            // Bits that turn once are good for the branch alone, not for a sum.
+            let turns = if any == 0 { 0 } else { OTHER };
+            self.set(flag, lanes.div_ceil(8).max(1), turns | flags);
         }
         self.product = match &micro.body {
             Body::MulAcc => self.product_of(micro),
