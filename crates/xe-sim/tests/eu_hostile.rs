@@ -112,3 +112,14 @@ fn kernel_that_takes_the_place_of_no_instruction_is_decoded() {
     // And the other way round, where what follows is no instruction.
     assert!(run_with(&mut cache, &[0xff; 16], 8, 0, 1).is_err());
 }
+
+#[test]
+fn group_that_no_sub_slice_has_room_for_is_refused() {
+    let end: Vec<u8> = END_OF_THREAD.iter().flat_map(|word| word.to_le_bytes()).collect();
+    // Two execution units of four threads.
+    assert_eq!(run(end.clone(), 8, 0, 8).map(|stats| stats.threads), Ok(16));
+    match run(end, 8, 0, 9) {
+        Err(ExecError::BadDispatch(why)) => assert!(why.contains("dual sub-slice"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -3,6 +3,8 @@
 //! What the model does not have becomes [`Body::Unsupported`], which ends the run when a thread reaches it.
 
 mod operands;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -96,6 +98,9 @@ fn fill(
         _ => {}
     }
     let lanes = inst.exec_size;
+    if (micro.pred.is_some() || micro.cond.is_some()) && micro.flag_bit + micro.lanes > 64 {
+        return refuse("flags beyond f1.1");
+    }
     if let Some(dst) = &inst.dst {
         micro.dst = target(dst, lanes)?;
         micro.dst_ty = dst.ty;
@@ -132,6 +137,10 @@ fn is_small(source: &Source) -> bool {
 
 /// Computed on 64 bits where 32 are not enough to get the destination's value.
 fn by_width(micro: &Micro, op: Int) -> Result<Body, Refusal> {
+    let orders = matches!(micro.cond, Some(CondMod::Lt | CondMod::Le | CondMod::Gt | CondMod::Ge));
+    if orders && micro.dst_ty == Type::Uq {
+        return refuse("sign of an unsigned quadword");
+    }
     let quad = micro.src.iter().flatten().any(|s| !is_small(s)) || micro.dst_ty.size() > 4;
     if !quad && !micro.saturate {
         return Ok(Body::Int32(op));
@@ -214,8 +223,12 @@ fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
             with_accumulator(micro);
             Int::Mad
         }
+        Op::Mach if micro.saturate || !all_dwords(micro) => return refuse("mach on these types"),
         Op::Mach => {
             return Ok(if micro.acc_write { Body::MulHigh } else { Body::MulLow });
+        }
+        Op::Addc | Op::Subb if micro.saturate || !all_dwords(micro) => {
+            return refuse("carry or borrow of these types");
         }
         Op::Addc => return Ok(Body::Carry),
         Op::Subb => return Ok(Body::Borrow),
@@ -233,6 +246,7 @@ fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
         Op::Bfrev => Int::Bfrev,
         Op::Dp4a => Int::Dp4a(signed(micro, 1), signed(micro, 2)),
         Op::Cmp => return compare(micro),
+        Op::Csel if has_unsigned_quads(micro) => return refuse("csel of unsigned quadwords"),
         Op::Csel => match micro.cond {
             Some(cond) => return Ok(Body::CompareInt(cond)),
             None => return refuse("csel without a condition"),
@@ -244,6 +258,10 @@ fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
         other => return refuse(format!("{} on these types", other.mnemonic())),
     };
     by_width(micro, op)
+}
+
+fn all_dwords(micro: &Micro) -> bool {
+    micro.dst_ty.size() == 4 && micro.src.iter().flatten().all(|s| s.ty.size() == 4)
 }
 
 /// Are two integer sources comparable as 32-bit words, and how: signed (`Some(true)`) or unsigned?
@@ -281,6 +299,9 @@ fn has_unsigned_quads(micro: &Micro) -> bool {
 
 fn compare(micro: &Micro) -> Result<Body, Refusal> {
     let Some(cond) = micro.cond else { return refuse("cmp without a condition") };
+    if micro.acc_write {
+        return refuse("cmp that writes the accumulator");
+    }
     if has_unsigned_quads(micro) {
         return refuse("cmp of unsigned quadwords");
     }
@@ -313,6 +334,9 @@ fn multiply(micro: &mut Micro) -> Result<Body, Refusal> {
     let dword = micro.src.iter().flatten().any(|s| s.ty.size() == 4);
     let to_acc = matches!(micro.dst, Target::Line { off, step: 4 } if off as usize == regs::ACC);
     if dword && to_acc && !micro.saturate {
+        if micro.cond.is_some() {
+            return refuse("condition of a product in the accumulator");
+        }
         return Ok(Body::MulAcc);
     }
     by_width(micro, Int::Mul)
@@ -403,7 +427,9 @@ fn math(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
         MathFn::Irem => MathOp::Remainder { signed },
         MathFn::Idiv => return refuse("math.idiv (two destinations)"),
     };
-    if matches!(op, MathOp::Quotient { .. } | MathOp::Remainder { .. }) != integer {
+    if matches!(op, MathOp::Quotient { .. } | MathOp::Remainder { .. }) != integer
+        || (integer && !all_dwords(micro))
+    {
         return refuse("math on these types");
     }
     if matches!(op, MathOp::Invm | MathOp::Rsqtm) {

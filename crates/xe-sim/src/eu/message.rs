@@ -240,6 +240,12 @@ fn lsc(sfid: Sfid, desc: u32, lanes: u8) -> Decoded {
     if matches!(what, What::Atomic(_)) && (transposed || count != 1) {
         return Err("atomic on vectors".into());
     }
+    if transposed && lanes != 1 {
+        return Err("block for several channels".into());
+    }
+    if !transposed && count > 8 {
+        return Err("vectors of more than eight elements".into());
+    }
     Ok(Kind::Access(Access { what, model, addr, size, reg_size, count, lanes, transposed }))
 }
 
@@ -250,6 +256,11 @@ fn contiguous(mask: u32) -> Result<u8, Box<str>> {
         return Err("channel mask with a gap".into());
     }
     Ok(count as u8)
+}
+
+/// Of the legacy data ports. Blocks need one; the model takes gathers and scatters without.
+fn has_header(desc: u32) -> bool {
+    desc >> 19 & 1 != 0
 }
 
 fn legacy_model(desc: u32) -> Model {
@@ -273,6 +284,8 @@ fn dc0(desc: u32) -> Decoded {
         return Ok(Kind::Spill { write, bytes: 32 << field(12, 2), offset: field(0, 12) * 32 });
     }
     match field(14, 5) {
+        0 | 1 | 8 if !has_header(desc) => Err("block without a header".into()),
+        4 | 0xc if has_header(desc) => Err("header of a gather or scatter".into()),
         kind @ (0 | 1 | 8) => {
             let unit = if kind == 1 && field(13, 1) != 0 { 32 } else { 16 };
             let count = match (unit, field(8, 3)) {
@@ -310,6 +323,9 @@ fn dc1(desc: u32) -> Decoded {
     let field = |low: u32, bits: u32| desc >> low & ((1 << bits) - 1);
     let kind = field(14, 5);
     let model = legacy_model(desc);
+    if has_header(desc) {
+        return Err("header of a gather or scatter".into());
+    }
     match kind {
         1 | 9 | 0x11 | 0x19 => {
             let lanes = match field(12, 2) {
@@ -388,6 +404,28 @@ mod tests {
         let spill = |write, bytes, offset| Kind::Spill { write, bytes, offset };
         assert_eq!(decode_for(Sfid::Dc0, false, 0x020f_1004, 16), Ok(spill(true, 64, 128)));
         assert_eq!(decode_for(Sfid::Dc0, false, 0x024c_200a, 16), Ok(spill(false, 128, 320)));
+    }
+
+    #[test]
+    fn headers_are_where_the_model_takes_them() {
+        // Byte gather, untyped read, A64 byte gather; then a block.
+        for (sfid, desc) in
+            [(Sfid::Dc0, 4 << 14 | 0xff), (Sfid::Dc1, 0x0206_5cff), (Sfid::Dc1, 0x10 << 14 | 0xff)]
+        {
+            assert!(decode_for(sfid, false, desc, 8).is_ok());
+            assert!(decode_for(sfid, false, desc | 1 << 19, 8).is_err(), "{desc:#x}");
+        }
+        assert!(decode_for(Sfid::Dc0, false, 0x0228_43fd & !(1 << 19), 8).is_err());
+    }
+
+    #[test]
+    fn long_vectors_are_blocks_of_one_channel() {
+        // d32x8 and d32x16 of many channels, d32x64 transposed.
+        let vector = |size: u32| 2 << 9 | 2 << 7 | size << 12;
+        assert_eq!(access(Sfid::Ugm, vector(4), 16).count, 8);
+        assert!(decode_for(Sfid::Ugm, false, vector(5), 16).is_err());
+        assert!(access(Sfid::Ugm, vector(7) | 1 << 15, 1).transposed);
+        assert!(decode_for(Sfid::Ugm, false, vector(7) | 1 << 15, 16).is_err());
     }
 
     #[test]

@@ -216,7 +216,7 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         let surface = self.surface(model, message, regs, thread)?;
         let offset = u64::from(regs.get::<u32>(message.src0 + 8)) * if owords { 16 } else { 1 };
         let mut stage = [0u8; STAGE];
-        let stage = stage.get_mut(..bytes).unwrap_or_default();
+        let stage = part(&mut stage, bytes)?;
         if write {
             // The payload follows the header unless the message is split.
             let from = message.src1.unwrap_or(message.src0 + REG);
@@ -243,7 +243,7 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         let state = self.dispatch.surface_base.wrapping_add(u64::from(header >> 10) << 6);
         let surface = self.surface_at(state, thread)?;
         let mut stage = [0u8; STAGE];
-        let stage = stage.get_mut(..bytes).unwrap_or_default();
+        let stage = part(&mut stage, bytes)?;
         if !write {
             let Some(dst) = message.dst else { return Ok(()) };
             if exec != 0 {
@@ -322,7 +322,7 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         let stride = (lanes * reg_size).next_multiple_of(REG);
         let total = stride * (count - 1) + lanes * reg_size;
         let mut stage = [0u8; STAGE];
-        let stage = stage.get_mut(..lanes * each).unwrap_or_default();
+        let stage = part(&mut stage, lanes * each)?;
         let load = access.what == What::Load;
         if !load {
             let from = Self::payload(regs, data, total)?;
@@ -389,7 +389,7 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         }
         let bytes = usize::from(access.size) * usize::from(access.count);
         let mut stage = [0u8; STAGE];
-        let stage = stage.get_mut(..bytes).unwrap_or_default();
+        let stage = part(&mut stage, bytes)?;
         if access.what == What::Store {
             stage.copy_from_slice(Self::payload(regs, data, bytes)?);
             return self.store(access.model, surface, offset, stage);
@@ -399,4 +399,9 @@ impl<'a, M: GpuMemory> Port<'a, M> {
         Self::payload_mut(regs, dst, bytes)?.copy_from_slice(stage);
         Ok(())
     }
+}
+
+/// The first `len` bytes.
+fn part(stage: &mut [u8; STAGE], len: usize) -> Result<&mut [u8], Trouble> {
+    stage.get_mut(..len).ok_or_else(|| Trouble::Unsupported(format!("access of {len} bytes at once").into()))
 }

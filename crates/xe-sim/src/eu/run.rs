@@ -88,8 +88,11 @@ pub fn prepare<'a>(
     if !matches!(dispatch.simd, 8 | 16 | 32) {
         return Err(ExecError::BadDispatch("SIMD width"));
     }
-    if dispatch.threads_per_group == 0 || dispatch.threads_per_group > 1024 {
+    if dispatch.threads_per_group == 0 {
         return Err(ExecError::BadDispatch("threads of a group"));
+    }
+    if dispatch.threads_per_group > dispatch.geometry.threads_per_dss() {
+        return Err(ExecError::BadDispatch("a group of more threads than a dual sub-slice has"));
     }
     if dispatch.slm_bytes > 128 << 10 {
         return Err(ExecError::BadDispatch("shared local memory"));

@@ -72,7 +72,13 @@ pub fn dispatch_from_walker<'a>(
         7 => 3,
         _ => return Err(WalkerError::Unsupported("local ids of some dimensions")),
     };
-    // The interface descriptor takes dwords 18 to 25.
+    // The interface descriptor takes dwords 18 to 25. Kernels set their modes themselves, in cr0.
+    if field(18 + 2, 16, 1) != 0 || field(18 + 2, 18, 1) != 0 {
+        return Err(WalkerError::Unsupported("alternate floating point or single program flow"));
+    }
+    if field(18 + 5, 22, 2) != 0 {
+        return Err(WalkerError::Unsupported("rounding mode at the start"));
+    }
     let slm_bytes = match field(18 + 5, 16, 5) {
         0 => 0,
         n @ 1..=7 => 1024 << (n - 1),
@@ -106,4 +112,42 @@ pub fn dispatch_from_walker<'a>(
         slm_bytes,
         geometry,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A770: Geometry = Geometry { dss: 32, eus_per_dss: 16, threads_per_eu: 8 };
+
+    fn decode(change: (usize, u32)) -> Result<[u32; 3], WalkerError> {
+        let mut words = [0u32; LENGTH];
+        (words[7], words[8], words[9]) = (5, 6, 7);
+        words[change.0] |= change.1;
+        let mut inline = [0; 32];
+        dispatch_from_walker(&words, &Heaps::default(), None, A770, &mut inline).map(|d| d.group_end)
+    }
+
+    #[test]
+    fn what_is_not_modelled_is_named() {
+        assert_eq!(decode((0, 0)), Ok([5, 6, 7]));
+        for (change, why) in [
+            ((4, 3 << 30), "SIMD width 3"),
+            ((4, 1 << 29 | 1 << 19), "tiled local ids"),
+            ((4, 6 << 22), "walk order"),
+            ((4, 2 << 26), "local ids of some dimensions"),
+            ((18 + 2, 1 << 16), "alternate floating point or single program flow"),
+            ((18 + 2, 1 << 18), "alternate floating point or single program flow"),
+            ((18 + 5, 12 << 16), "size of shared local memory"),
+            ((18 + 5, 1 << 22), "rounding mode at the start"),
+        ] {
+            assert_eq!(decode(change), Err(WalkerError::Unsupported(why)));
+        }
+        // The denormal mode is the kernel's own.
+        assert_eq!(decode((18 + 2, 1 << 19)), Ok([5, 6, 7]));
+        assert_eq!(
+            dispatch_from_walker(&[0; LENGTH - 1], &Heaps::default(), None, A770, &mut [0; 32]).err(),
+            Some(WalkerError::Short(LENGTH - 1))
+        );
+    }
 }
