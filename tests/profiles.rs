@@ -94,3 +94,18 @@ fn b580_never_takes_the_per_dispatch_path() {
         assert!(record["repro"]["kernel"]["private_mem_size"].as_u64().unwrap() > 0, "{seen}");
     }
 }
+
+#[test]
+fn residency_only_device_judges_without_executing_a_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    for record in run(dir.path(), "sim:a770-residency", [87, 86]) {
+        let over = record["arm"].as_str().unwrap().starts_with("over");
+        let seen = format!("{} {} {}", record["arm"], record["verdict"], record["evidence"]);
+        assert_eq!(record["verdict"], if over { "corrupt" } else { "clean" }, "{seen}");
+        assert_eq!(record["basis"], "residency", "{seen}");
+        assert_eq!(record["facts"]["sim"]["executes_kernels"], false, "{seen}");
+        assert_eq!(record["device"], "sim:a770-residency", "{seen}");
+        // What was not computed is not counted.
+        assert!(record["wrong"].is_null() && record["untouched"].is_null(), "{seen}");
+    }
+}

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// It is a model, not a security boundary. What it executes and what not: docs/device-model.md.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SimArgs {
-    /// Which card: a770, a750, a380 or b580 (`sim:` before it is allowed).
+    /// Which card: a770, a750, a380 or b580 (`sim:` before it is allowed). With `-residency` after it no kernel is
+    /// executed: dispatches change no memory, only what they could reach is judged; many times faster.
     #[arg(long, value_name = "PROFILE", default_value = "a770")]
     pub device: String,
     /// Write the device's trace (JSON lines) to this file.

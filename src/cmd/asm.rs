@@ -171,7 +171,7 @@ fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
     let mut found = jit(&igc)?;
     let by_igc: Vec<String> = found.iter().map(|isa| isa.name.clone()).collect();
     let mut of_driver: BTreeMap<String, Isa> = BTreeMap::new();
-    let device_name = stand.device.profile().map_or("dg2", |profile| profile.name);
+    let device_name = stand.device.profile().map_or("dg2", |profile| profile.card());
     for (index, bytes) in dumps.iter().enumerate() {
         let report = inspect::inspect("dump", bytes, Limits::default());
         let target = report.images.iter().find_map(|image| image.target.as_ref());

@@ -97,7 +97,7 @@ impl Stages {
 
     fn target(&self, arm: &Arm) -> Result<Target, String> {
         match self.device(arm)? {
-            Device::Simulated(profile) => Target::for_profile(profile.name)
+            Device::Simulated(profile) => Target::for_profile(profile.card())
                 .ok_or_else(|| format!("no ocloc device is known for {}", profile.name)),
             Device::Real(node) => Ok(Target::for_pci_id(node.device_id.into())),
         }

@@ -26,7 +26,7 @@ pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
             builds.into_keys().chain(aliases).collect()
         }),
         runtimes: Some(super::sycl::available(None)),
-        profiles: Some(xe_sim::profile::all().iter().map(|profile| profile.name.to_owned()).collect()),
+        profiles: Some(xe_sim::profile::all().map(|profile| profile.name.to_owned()).collect()),
         ..HostFacts::probe()
     }
 }

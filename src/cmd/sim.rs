@@ -14,7 +14,7 @@ use crate::exit::Exit;
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     let name = args.device.strip_prefix("sim:").unwrap_or(&args.device);
     let Some(profile) = profile::by_name(name) else {
-        let known: Vec<&str> = profile::all().iter().map(|profile| profile.name).collect();
+        let known: Vec<&str> = profile::all().map(|profile| profile.name).collect();
         return Err(Failure::new(
             Exit::Usage,
             format!("no simulated device \"{}\"; there are {}", args.device, known.join(", ")),

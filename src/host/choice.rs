@@ -55,7 +55,7 @@ impl Device {
     fn simulated(name: &str) -> Result<Device, NoDevice> {
         profile::by_name(name).map(Device::Simulated).ok_or_else(|| NoDevice::NoProfile {
             name: name.to_owned(),
-            known: profile::all().iter().map(|p| format!("sim:{}", p.name)).collect(),
+            known: profile::all().map(|p| format!("sim:{}", p.name)).collect(),
         })
     }
 
@@ -71,7 +71,7 @@ impl Device {
     pub fn profile(&self) -> Option<&'static Profile> {
         match self {
             Device::Simulated(profile) => Some(profile),
-            Device::Real(node) => profile::all().iter().copied().find(|p| p.pci.device == node.device_id),
+            Device::Real(node) => profile::cards().iter().copied().find(|p| p.pci.device == node.device_id),
         }
     }
 

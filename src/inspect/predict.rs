@@ -23,7 +23,7 @@ pub struct DeviceRow {
 
 /// The device table: the profiles of the simulator.
 pub fn devices() -> Vec<DeviceRow> {
-    xe_sim::profile::all()
+    xe_sim::profile::cards()
         .iter()
         .map(|profile| DeviceRow {
             name: profile.name.to_owned(),

@@ -52,6 +52,7 @@ static BARS: [Bar; 2] = [
 /// 5 slices × 4 subslices × 8 EUs × 8 threads.
 pub static B580: Profile = Profile {
     name: "b580",
+    residency_only: false,
     product: "Intel(R) Arc(TM) B580 Graphics",
     family: Family::Xe2Hpg,
     pci: Pci {

@@ -67,6 +67,7 @@ const fn dg2(
 ) -> Profile {
     Profile {
         name,
+        residency_only: false,
         product,
         family: Family::XeHpg,
         pci,
@@ -116,6 +117,7 @@ pub static A770: Profile = dg2(
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
 );
+pub static A770_RESIDENCY: Profile = Profile { name: "a770-residency", residency_only: true, ..A770 };
 
 /// The A770's die with 28 of 32 dual subslices.
 pub static A750: Profile = dg2(
@@ -142,6 +144,7 @@ pub static A750: Profile = dg2(
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
 );
+pub static A750_RESIDENCY: Profile = Profile { name: "a750-residency", residency_only: true, ..A750 };
 
 /// The small die (G11): 2 slices × 4 dual subslices.
 pub static A380: Profile = dg2(
@@ -168,3 +171,4 @@ pub static A380: Profile = dg2(
         Topology { gt: 0, kind: 4, mask: &[0xff, 0xff] },
     ],
 );
+pub static A380_RESIDENCY: Profile = Profile { name: "a380-residency", residency_only: true, ..A380 };

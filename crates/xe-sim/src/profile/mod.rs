@@ -86,6 +86,9 @@ pub struct Topology {
 pub struct Profile {
     /// What `--device sim:NAME` takes.
     pub name: &'static str,
+    /// No kernel is executed though the instruction set has a model: dispatches change no memory, as on a card without a
+    /// model. What they could reach is judged all the same, many times faster.
+    pub residency_only: bool,
     pub product: &'static str,
     pub family: Family,
     pub pci: Pci,
@@ -128,13 +131,18 @@ impl Profile {
         value(2) * value(3) * value(15)
     }
 
-    /// The hardware threads there are, for executing kernels; `None` where the instruction set has no model.
+    /// The name of the card that this is, whether it executes kernels or not.
+    pub fn card(&self) -> &'static str {
+        self.name.strip_suffix(RESIDENCY).unwrap_or(self.name)
+    }
+
+    /// The hardware threads there are, for executing kernels; `None` where none are executed.
     /// Dual subslices are numbered without gaps: the fused-off ones of these cards are the last.
     pub fn geometry(&self) -> Option<Geometry> {
         const DSS_COMPUTE: u16 = 2;
         match self.family {
-            Family::XeHpg => {}
-            Family::Xe2Hpg => return None,
+            Family::XeHpg if !self.residency_only => {}
+            Family::XeHpg | Family::Xe2Hpg => return None,
         }
         let value = |key: u32| {
             self.hwconfig.iter().find(|(k, _)| *k == key).and_then(|(_, values)| values.first()).copied()
@@ -150,14 +158,23 @@ impl Profile {
     }
 }
 
-static ALL: [&Profile; 4] = [&dg2::A770, &dg2::A750, &dg2::A380, &arc_b::B580];
+/// What the name of a card that executes no kernels ends in.
+const RESIDENCY: &str = "-residency";
 
-/// Every profile, the default first.
-pub fn all() -> &'static [&'static Profile] {
-    &ALL
+static CARDS: [&Profile; 4] = [&dg2::A770, &dg2::A750, &dg2::A380, &arc_b::B580];
+static RESIDENCY_ONLY: [&Profile; 3] = [&dg2::A770_RESIDENCY, &dg2::A750_RESIDENCY, &dg2::A380_RESIDENCY];
+
+/// Every card, the default first.
+pub fn cards() -> &'static [&'static Profile] {
+    &CARDS
+}
+
+/// Every profile: the cards, then those that do not execute kernels though there is a model.
+pub fn all() -> impl Iterator<Item = &'static Profile> {
+    CARDS.iter().chain(&RESIDENCY_ONLY).copied()
 }
 
 /// The profile with this name, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Profile> {
-    ALL.iter().copied().find(|p| p.name == name)
+    all().find(|p| p.name == name)
 }

@@ -168,7 +168,7 @@ fn config_space(pci: &Pci) -> Vec<u8> {
 /// The card's own switch: the driver takes the link's speed from its upstream port, two levels above the card.
 fn bridges(out: &mut Out, profile: &Profile) {
     // Lanes of the slot connector, from the cards' product pages: 16 on the A770 and A750, 8 on the others.
-    let width = if matches!(profile.name, "a770" | "a750") { 16 } else { 8 };
+    let width = if matches!(profile.card(), "a770" | "a750") { 16 } else { 8 };
     let mut dir = "/sys/devices/pci0000:00".to_owned();
     for bridge in profile.pci.bridges {
         dir = format!("{dir}/{bridge}");
