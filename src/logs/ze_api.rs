@@ -3,11 +3,17 @@
 //! ```text
 //! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] zeKernelCreate(hModule, desc, phKernel)
 //! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x…, …)
+//! [ze-args] hKernel=0x… argIndex=1 argSize=1424 sha256=ba7816bf8f01cfea first=00000100…
 //! ```
+//!
+//! The last form is the reproducer's own, from the loader's callbacks.
 
 use std::collections::BTreeMap;
 
-use crate::model::facts::{KernelSeen, ZeApiFacts};
+use crate::model::facts::{
+    ARGUMENT_DIGITS, ARGUMENT_MARKER, ARGUMENT_SHOWN, ARGUMENT_VALUES, ArgumentValue, KernelSeen,
+    NO_ARGUMENTS_MARKER, ZeApiFacts,
+};
 
 use super::lines::{self, LineSink};
 
@@ -34,6 +40,16 @@ pub struct Parser {
 impl LineSink for Parser {
     fn line(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
+        if let Some(why) = text.strip_prefix(NO_ARGUMENTS_MARKER) {
+            self.facts.no_bytes = Some(why.trim_end().to_owned());
+            return;
+        }
+        if let Some(told) = text.strip_prefix(ARGUMENT_MARKER) {
+            if self.argument(told.trim_end()).is_none() {
+                self.facts.not_understood += 1;
+            }
+            return;
+        }
         let Some((thread, message)) = head(&text) else { return };
         if let Some((result, call)) = ended(message) {
             self.ended(thread, result, call);
@@ -137,6 +153,37 @@ impl Parser {
         }
     }
 
+    /// "hKernel=0x… argIndex=1 argSize=1424 sha256=… first=…", or "none" instead of the last two.
+    fn argument(&mut self, told: &str) -> Option<()> {
+        let mut words = told.split(' ');
+        let mut word = |key: &str| words.next()?.strip_prefix(key)?.strip_prefix('=');
+        let handle = *self.handles.get(word("hKernel")?)?;
+        let index: u64 = word("argIndex")?.parse().ok()?;
+        let size: u64 = word("argSize")?.parse().ok()?;
+        let mut value = ArgumentValue { size, times: 1, ..ArgumentValue::default() };
+        if !told.ends_with(" none") {
+            let hex = |text: &str, most: usize| {
+                (text.len() <= most && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_owned())
+            };
+            value.sha256 = hex(word("sha256")?, ARGUMENT_DIGITS)?;
+            value.first = hex(word("first")?, 2 * ARGUMENT_SHOWN)?;
+            // A line that was cut or torn must not pass for another value.
+            let shown = 2 * size.min(ARGUMENT_SHOWN as u64);
+            if value.sha256.len() != ARGUMENT_DIGITS || value.first.len() as u64 != shown {
+                return None;
+            }
+        }
+        let kernel = self.facts.kernels.get_mut(handle)?;
+        let values = kernel.values.entry(index).or_default();
+        let known = values.iter().position(|known| (known.size, &known.sha256) == (size, &value.sha256));
+        match known {
+            Some(at) => values.get_mut(at)?.times += 1,
+            None if values.len() < ARGUMENT_VALUES => values.push(value),
+            None => kernel.values_left_out += 1,
+        }
+        Some(())
+    }
+
     fn kernel(&mut self, call: &str) -> Option<&mut KernelSeen> {
         let index = *self.handles.get(value(call, "hKernel")?)?;
         self.facts.kernels.get_mut(index)
@@ -188,6 +235,56 @@ mod tests {
         assert_eq!(facts.errors["zeModuleCreate"]["ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"], 1);
         assert_eq!(facts.unfinished["zeCommandListHostSynchronize"], 1);
         assert_eq!(facts.not_understood, 1);
+    }
+
+    #[test]
+    fn argument_bytes_go_to_their_kernel_and_torn_lines_are_counted() {
+        let create = |handle: &str, name: &str| {
+            format!(
+                "{HEAD}SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x1, desc={{stype=0x2, flags=0, pKernelName=\"{name}\"}}, phKernel={handle})\n"
+            )
+        };
+        let set = |handle: &str, rest: &str| format!("[ze-args] hKernel={handle} argIndex=1 {rest}\n");
+        let a = "argSize=3 sha256=ba7816bf8f01cfea first=616263";
+        let log = [
+            create("0x10", "one"),
+            create("0x20", "two"),
+            set("0x10", a),
+            set("0x10", a),
+            set("0x10", "argSize=3 sha256=aaaaaaaaaaaaaaaa first=616264"),
+            set("0x20", "argSize=64 none"),
+            // A handle that is used again is another kernel.
+            create("0x10", "one"),
+            set("0x10", a),
+            // A kernel that nobody made; fewer bytes than the size; half a hash.
+            set("0x30", a),
+            set("0x10", "argSize=3 sha256=ba7816bf8f01cfea first=6162"),
+            set("0x10", "argSize=3 sha256=ba7816bf first=616263"),
+        ];
+        let facts = parse(log.concat().as_bytes());
+        assert_eq!(facts.not_understood, 3);
+        let of = |n: usize| -> Vec<(u64, &str, &str, u64)> {
+            let values = facts.kernels[n].values[&1].iter();
+            values.map(|v| (v.size, v.sha256.as_str(), v.first.as_str(), v.times)).collect()
+        };
+        let abc = |times| (3, "ba7816bf8f01cfea", "616263", times);
+        assert_eq!(of(0), [abc(2), (3, "aaaaaaaaaaaaaaaa", "616264", 1)]);
+        assert_eq!(of(1), [(64, "", "", 1)]);
+        assert_eq!(of(2), [abc(1)]);
+    }
+
+    #[test]
+    fn values_beyond_the_cap_are_counted() {
+        let mut log = format!(
+            "{HEAD}SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x1, desc={{pKernelName=\"k\"}}, phKernel=0x10)\n"
+        );
+        for n in 0..20 {
+            log += &format!("[ze-args] hKernel=0x10 argIndex=0 argSize=1 sha256={n:016x} first={n:02x}\n");
+        }
+        let facts = parse(log.as_bytes());
+        assert_eq!((facts.kernels[0].values[&0].len(), facts.kernels[0].values_left_out), (16, 4));
+        let facts = parse(b"[ze-args] not traced: zelTracerCreate returned 0x78000001\n");
+        assert_eq!(facts.no_bytes.as_deref(), Some("zelTracerCreate returned 0x78000001"));
     }
 
     #[test]

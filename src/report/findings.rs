@@ -59,6 +59,7 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -
     add("Failed binds", failed_binds(&seen));
     add("Same point", same_point(&seen));
     add("Instruments", instruments(records));
+    add("Arguments", super::arguments::told(arms, records));
     add("Control", positive_control(&seen));
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));

@@ -2,6 +2,7 @@
 //! `repro-matrix report`, one file each. Everything here is computed from the records; nothing is printed.
 
 pub mod aggregate;
+mod arguments;
 pub mod axes;
 pub mod boundary;
 pub mod by_hand;

@@ -50,6 +50,8 @@ pub fn driver_keys(keys: &KeySet, observers: &[Observer]) -> BTreeMap<String, St
             "ZEL_ENABLE_LOADER_LOGGING",
             "ZEL_LOADER_LOG_CONSOLE",
             "ZEL_LOADER_LOGGING_ENABLE_SUCCESS_PRINT",
+            // For the callbacks that give argument bytes.
+            "ZE_ENABLE_TRACING_LAYER",
         ] {
             env.insert(name.to_owned(), "1".to_owned());
         }

@@ -9,10 +9,16 @@ fn the_loader_tells_its_calls_kernels_and_argument_sizes() {
     let traced = matrix.replace("observers = [\"neo-log\",", "observers = [\"ze-api\", \"neo-log\",");
     assert_ne!(matrix, traced);
     std::fs::write(dir.path().join("smoke.toml"), traced).expect("write");
-    said(dir.path(), &["run", "smoke.toml", "--device", "sim:a770", "--arm", "over/file-r", "--plain"]);
+    // The corrupt arm, and the clean one that is given the same module.
+    let table = said(
+        dir.path(),
+        &["run", "smoke.toml", "--device", "sim:a770", "--arm", "over/*", "--plain", "--jobs", "1"],
+    );
     let results = crate::support::results_in(&dir.path().join("results"), "smoke");
     let runs = std::fs::read_to_string(results.join("runs.jsonl")).expect("runs");
-    let record: serde_json::Value = serde_json::from_str(runs.trim()).expect("one record");
+    let records: Vec<serde_json::Value> =
+        runs.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let record = records.iter().find(|r| r["arm"] == "over/file-r").expect("the corrupt arm");
     let facts = &record["facts"]["ze_api"];
     // Two checks of the kernel with private memory, before and after the copies; its arguments as the kernel's source
     // has them: a pointer, a block by value, a number.
@@ -30,6 +36,26 @@ fn the_loader_tells_its_calls_kernels_and_argument_sizes() {
     );
     // 21·64 + 80 (docs/matrix.md, batch_size).
     assert_eq!(kernel["set"]["1"], 1424, "{kernel}");
+    // What the reproducer is known to set: its block by value, and the number of words of one input, 65,536.
+    let value = |index: &str| {
+        let values = kernel["values"][index].as_array().expect("values").clone();
+        assert_eq!((values.len(), values[0]["times"].as_u64()), (1, Some(1)), "{kernel}");
+        values[0].clone()
+    };
+    // printf '\0\0\1\0' | sha256sum
+    assert_eq!(
+        value("2"),
+        serde_json::json!({"size": 4, "sha256": "6b1e73a0094b7b81", "first": "00000100", "times": 1})
+    );
+    let block = value("1");
+    assert_eq!(block["first"].as_str().map(str::len), Some(128), "the first 64 bytes: {block}");
+    // It begins with the addresses of the two inputs, which the control kernel is given one by one.
+    let control = facts["kernels"].as_array().expect("kernels").iter().find(|k| k["name"] == "nopriv");
+    let control = control.expect("the control kernel");
+    let address = |index: &str| control["values"][index][0]["first"].as_str().expect("an address").to_owned();
+    assert!(block["first"].as_str().expect("hex").starts_with(&(address("1") + &address("2"))), "{facts}");
+    // The corrupt run and the clean one were given the same bytes: the fault is not in what the kernel was told.
+    assert!(table.contains("same bytes in all runs, corrupt and clean ones"), "{table}");
     assert!(facts["calls"]["zeCommandListAppendMemoryCopy"].as_u64().is_some_and(|n| n >= 12), "{facts}");
     assert!(
         facts.get("errors").is_none() && facts.get("unfinished").is_none(),
@@ -38,7 +64,7 @@ fn the_loader_tells_its_calls_kernels_and_argument_sizes() {
     // The driver's own log is read as well as without the trace in it.
     assert_eq!(record["facts"]["neo"]["not_understood"], 0);
     let draft = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", "issue"]);
-    assert!(draft.contains("| `zeModuleCreate` | 1 | – |") && draft.contains("1: 1424 B"), "{draft}");
+    assert!(draft.contains("| `zeModuleCreate` | 1 | – |") && draft.contains("1: 1424 B sha256 "), "{draft}");
 }
 
 #[test]

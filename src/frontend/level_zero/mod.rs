@@ -6,6 +6,7 @@ mod data;
 pub mod programs;
 mod steps;
 mod sys;
+mod tracer;
 
 use std::path::Path;
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::abi::*;
+use super::tracer;
 
 /// A call that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ macro_rules! api {
         struct Api {
             $($name: unsafe extern "C" fn($($arg),*) -> u32,)*
             /// Keeps the functions' code loaded.
-            _library: libloading::Library,
+            library: libloading::Library,
         }
 
         #[allow(non_snake_case)]
@@ -65,7 +66,7 @@ macro_rules! api {
                         Err(error) => return Err(ZeError::other(stringify!($name), error.to_string())),
                     };
                 )*
-                Ok(Api { $($name,)* _library: library })
+                Ok(Api { $($name,)* library })
             }
         }
     };
@@ -168,6 +169,7 @@ impl Context {
             .map_err(|error| ZeError::other("dlopen", format!("{}: {error}", loader.display())))?;
         let api = Api::load(library)?;
         call!(api, zeInit(INIT_FLAG_GPU_ONLY))?;
+        tracer::start_if_wanted(&api.library);
         let drivers = list(null_mut(), |count, items| call!(api, zeDriverGet(count, items)))?;
         let mut seen = Vec::new();
         for driver in drivers {

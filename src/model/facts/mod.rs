@@ -14,7 +14,10 @@ pub use neo::{
 pub use runtime::{ListedDevice, RuntimeError, RuntimeFacts};
 pub use strace::{StraceFacts, SummaryRow};
 pub use xe_trace::XeTraceFacts;
-pub use ze_api::{KernelSeen, ZeApiFacts};
+pub use ze_api::{
+    ARGUMENT_DIGITS, ARGUMENT_MARKER, ARGUMENT_SHOWN, ARGUMENT_VALUES, ArgumentValue, KernelSeen,
+    NO_ARGUMENTS_MARKER, ZeApiFacts,
+};
 
 mod kernel_log;
 mod neo;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::facts::{KernelSeen, ZeApiFacts};
 use crate::model::outcome::RunRecord;
 use crate::report::aggregate::ArmSummary;
 use crate::report::boundary;
@@ -66,8 +67,16 @@ fn actual(case: &Case<'_>, report: &Report) -> String {
     out += &boundary_points(section);
     out += &ioctls(section);
     let told = |headings: &[&str]| list(&section.findings, headings);
-    let cause =
-        told(&["Threshold", "Cause", "Decides", "Failed binds", "Ended early", "Instruments", "Control"]);
+    let cause = told(&[
+        "Threshold",
+        "Cause",
+        "Decides",
+        "Failed binds",
+        "Arguments",
+        "Ended early",
+        "Instruments",
+        "Control",
+    ]);
     if !cause.is_empty() {
         out += &format!("#### What the runs show\n\n{cause}\n");
     }
@@ -221,7 +230,7 @@ fn api(runs: &[&RunRecord]) -> String {
 }
 
 /// As the loader traced them in the first run.
-fn calls(facts: &crate::model::facts::ZeApiFacts) -> String {
+fn calls(facts: &ZeApiFacts) -> String {
     let rows = facts.calls.iter().map(|(name, calls)| {
         let failed = facts.errors.get(name).map(|errors| {
             errors.iter().map(|(result, n)| format!("{n} {result}")).collect::<Vec<_>>().join(", ")
@@ -243,7 +252,7 @@ fn calls(facts: &crate::model::facts::ZeApiFacts) -> String {
         .map(|kernel| {
             let size = |value: Option<u64>| value.map_or("?".into(), |v| v.to_string());
             let set: Vec<String> =
-                kernel.set.iter().map(|(index, bytes)| format!("{index}: {bytes} B")).collect();
+                kernel.set.iter().map(|(index, bytes)| set(kernel, *index, *bytes)).collect();
             format!(
                 "- `{}`: private {} B, spill {} B, {} launches; arguments {}\n",
                 kernel.name,
@@ -258,6 +267,15 @@ fn calls(facts: &crate::model::facts::ZeApiFacts) -> String {
         out += &format!("\nKernels that were launched:\n\n{}", kernels.concat());
     }
     out
+}
+
+/// "1: 1424 B sha256 ba7816bf8f01cfea (2 values)": the first value's hash where the bytes were seen.
+fn set(kernel: &KernelSeen, index: u64, bytes: u64) -> String {
+    let values = kernel.values.get(&index).map_or(&[][..], Vec::as_slice);
+    let hash = values.first().filter(|value| !value.sha256.is_empty());
+    let hash = hash.map_or(String::new(), |value| format!(" sha256 {}…", value.sha256));
+    let more = if values.len() > 1 { format!(" ({} values)", values.len()) } else { String::new() };
+    format!("{index}: {bytes} B{hash}{more}")
 }
 
 fn kernel_log(runs: &[&RunRecord]) -> String {

@@ -1,0 +1,54 @@
+//! Argument bytes, by the Level Zero loader's API callbacks: what zeKernelSetArgumentValue was given, as a line on stderr
+//! for each call that succeeded. The loader's own call trace, on the same stream, says where the bytes lie and no more.
+
+use std::io::Write;
+
+use crate::driver::sha256;
+use crate::model::facts::{ARGUMENT_DIGITS, ARGUMENT_MARKER, ARGUMENT_SHOWN, NO_ARGUMENTS_MARKER};
+
+mod sys;
+
+/// Set by the `ze-api` observer: the loader then loads its tracing layer.
+const TRACING_LAYER_ENV: &str = "ZE_ENABLE_TRACING_LAYER";
+
+/// Where the run asks for it, and the loader has callbacks; if it has none, that is told instead.
+pub fn start_if_wanted(loader: &libloading::Library) {
+    if std::env::var(TRACING_LAYER_ENV).is_ok_and(|value| value.trim() == "1")
+        && let Err(why) = sys::start(loader)
+    {
+        tell(&format!("{NO_ARGUMENTS_MARKER}{why}\n"));
+    }
+}
+
+/// One whole line with one write, since other threads and the driver write to the same stream.
+fn tell(line: &str) {
+    // A closed stream is the reader's choice.
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// `value`: `None` where the call gave no address (memory of the work group: a size alone).
+fn line(kernel: u64, index: u32, size: usize, value: Option<&[u8]>) -> String {
+    let head = format!("{ARGUMENT_MARKER}hKernel=0x{kernel:x} argIndex={index} argSize={size}");
+    let Some(bytes) = value else { return format!("{head} none\n") };
+    let mut hash = sha256(bytes);
+    hash.truncate(ARGUMENT_DIGITS);
+    let shown: String = bytes.iter().take(ARGUMENT_SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    format!("{head} sha256={hash} first={shown}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_hash_of_all_bytes_and_the_first_ones() {
+        // printf abc | sha256sum
+        assert_eq!(
+            line(0x10, 1, 3, Some(b"abc")),
+            "[ze-args] hKernel=0x10 argIndex=1 argSize=3 sha256=ba7816bf8f01cfea first=616263\n"
+        );
+        let long = line(0x10, 1, 100, Some(&[7; 100]));
+        assert!(long.trim_end().ends_with(&format!("first={}", "07".repeat(64))), "{long}");
+        assert_eq!(line(1, 2, 8, None), "[ze-args] hKernel=0x1 argIndex=2 argSize=8 none\n");
+    }
+}
