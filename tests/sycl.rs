@@ -101,6 +101,14 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{text}");
     let runs = std::fs::read_dir(dir.path().join("results/sycl")).unwrap().flatten().next().unwrap().path();
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(runs.join("manifest.json")).unwrap()).unwrap();
+    let runtime = manifest["runtimes"].as_object().unwrap().values().next().unwrap();
+    let versions = runtime["versions"].as_str().unwrap();
+    assert!(versions.contains("SYCL runtime ") && versions.contains("Unified Runtime "), "{runtime}");
+    let files: Vec<&str> =
+        runtime["libraries"].as_array().unwrap().iter().filter_map(|l| l["file"].as_str()).collect();
+    assert!(files.iter().any(|file| file.starts_with("libur_adapter_level_zero.so")), "{files:?}");
     let lines = std::fs::read_to_string(runs.join("runs.jsonl")).unwrap();
     let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of =

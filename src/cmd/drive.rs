@@ -95,11 +95,8 @@ pub fn drive<L: Lab>(
         // Only empty directories are left when all went well.
         let _ = std::fs::remove_dir_all(work_root(&dir));
     }
-    let mut summaries = aggregate::summarise_under(manifest.stop.as_ref(), &manifest.arms, &records);
-    for summary in summaries.iter_mut().filter(|summary| out_of_time && summary.stopped.is_none()) {
-        summary.planned = summary.runs;
-        summary.stopped = Some("--max-time".to_owned());
-    }
+    let stop = manifest.stop.as_ref();
+    let summaries = aggregate::summarise_under(stop, out_of_time, &manifest.arms, &records);
     let csv_written = csv::write(&dir, &summaries);
     let stated = findings::findings(&manifest.arms, &summaries, &records);
     say::show(&summary::text(&summaries, &stated, &dir, summary::style()));

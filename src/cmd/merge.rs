@@ -29,7 +29,13 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let Some(merged) = merged else { return Err(Failure::new(Exit::Usage, "nothing to merge")) };
     merged.write(&args.output).map_err(|error| Failure::new(error.exit(), error))?;
     let stop = merged.manifest.stop.as_ref();
-    let summaries = aggregate::summarise_under(stop, &merged.manifest.arms, &merged.records);
+    let time_over = stop.is_some_and(|rule| {
+        parts
+            .iter()
+            .map(|part| (&part.manifest, &part.records))
+            .all(|(manifest, records)| aggregate::time_over(rule, &manifest.started, &manifest.arms, records))
+    });
+    let summaries = aggregate::summarise_under(stop, time_over, &merged.manifest.arms, &merged.records);
     csv::write(&args.output, &summaries).map_err(|error| Failure::new(error.exit(), error))?;
     let missing = merged.missing();
     if !missing.is_empty() {

@@ -174,6 +174,8 @@ impl Prober {
         }
         let planned = Plan { arms: arms.to_vec(), ..prepared.planned.clone() };
         let mut manifest = manifest_of(&prepared.matrix, &planned, &devices, &drivers);
+        let sycl = super::sycl::compilers(arms, None);
+        manifest.runtimes = super::sycl::identities(&sycl);
         manifest.matrix = format!("{}-{verb}", prepared.matrix.name);
         let (recorder, records) = open_results(&mut manifest, question, args)?;
         let known: HashMap<_, _> =
@@ -191,7 +193,7 @@ impl Prober {
             parts: Stages {
                 drivers,
                 devices,
-                sycl: super::sycl::compilers(arms, None),
+                sycl,
                 cache: data.join("builds"),
                 tool: tool.clone(),
                 observers: Observers::default(),

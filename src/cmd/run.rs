@@ -67,7 +67,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::new(Exit::Internal, format!("signal handlers: {error}")))?;
     }
 
+    let sycl = super::sycl::compilers(&planned.arms, args.compiler.as_deref());
     let manifest = Manifest {
+        runtimes: super::sycl::identities(&sycl),
         stop: args.stop.rule(),
         shard: args.shard.map(|shard| shard.to_string()),
         plan: args.shard.map_or_else(Vec::new, |_| whole.arms.iter().map(|arm| arm.id.clone()).collect()),
@@ -89,7 +91,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let stages = Stages {
         drivers,
         devices,
-        sycl: super::sycl::compilers(&manifest.arms, args.compiler.as_deref()),
+        sycl,
         cache: data.join("builds"),
         tool: tool.clone(),
         observers: Observers::default(),
@@ -215,6 +217,7 @@ pub(super) fn manifest_of(
         shard: None,
         plan: Vec::new(),
         sources: BTreeMap::new(),
+        runtimes: BTreeMap::new(),
         environment: serde_json::to_value(host::environment()).unwrap_or_default(),
     }
 }

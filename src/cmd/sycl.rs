@@ -14,7 +14,8 @@ use crate::driver::{DriverTree, LaunchSpec};
 use crate::frontend::sycl::for_arm;
 use crate::host::Device;
 use crate::model::arm::Arm;
-use crate::toolchain::ToolchainStore;
+use crate::results::manifest::RuntimeIdentity;
+use crate::toolchain::{self, Library, Toolchain, ToolchainStore};
 
 /// The name that stands for icpx on the runtime axis.
 const ICPX: &str = "icpx";
@@ -61,6 +62,54 @@ pub fn compiler(runtime: &str, icpx: Option<&Path>) -> Result<SyclCompiler, Stri
 pub fn compilers(arms: &[Arm], icpx: Option<&Path>) -> BTreeMap<String, Result<SyclCompiler, String>> {
     let names: BTreeSet<&String> = arms.iter().filter_map(|arm| arm.runtime.as_ref()).collect();
     names.into_iter().map(|name| (name.clone(), compiler(name, icpx))).collect()
+}
+
+/// What results say of them. One that is not there has none: its arms say why.
+pub fn identities(
+    compilers: &BTreeMap<String, Result<SyclCompiler, String>>,
+) -> BTreeMap<String, RuntimeIdentity> {
+    let of = |(name, compiler): (&String, &Result<SyclCompiler, String>)| {
+        Some((name.clone(), identity(compiler.as_ref().ok()?)))
+    };
+    compilers.iter().filter_map(of).collect()
+}
+
+/// Versions and libraries of one front end's runtime.
+pub fn identity(compiler: &SyclCompiler) -> RuntimeIdentity {
+    let toolchain = match compiler {
+        SyclCompiler::Icpx { .. } => None,
+        SyclCompiler::RunTime { toolchain, .. } => Some(toolchain),
+    };
+    let libraries =
+        compiler.library_dir().map_or_else(Vec::new, |directory| toolchain::libraries(&directory));
+    let hashes = libraries.iter().map(|library| library.sha256.as_str());
+    let hash = crate::build::cache::key(std::iter::once(compiler.identity()).chain(hashes));
+    RuntimeIdentity { hash, ..runtime(toolchain, libraries, &compiler.describe()) }
+}
+
+/// The same of a runtime by itself. `compiler`: what to say of what compiles for it.
+pub fn runtime(toolchain: Option<&Toolchain>, libraries: Vec<Library>, compiler: &str) -> RuntimeIdentity {
+    let packages: Vec<String> = toolchain
+        .iter()
+        .flat_map(|toolchain| &toolchain.manifest.packages)
+        .map(|package| format!("{} {}", package.name, package.version))
+        .collect();
+    let of_file = |stem: &str| {
+        libraries.iter().find(|library| library.file.starts_with(stem)).and_then(|l| l.version.clone())
+    };
+    let sycl =
+        toolchain.map(|toolchain| toolchain.manifest.version.clone()).or_else(|| of_file("libsycl.so"));
+    let parts = [
+        sycl.map(|version| format!("SYCL runtime {version}")),
+        of_file("libur_loader.so").map(|version| format!("Unified Runtime {version}")),
+        Some(compiler.to_owned()),
+    ];
+    RuntimeIdentity {
+        hash: toolchain.map(|toolchain| toolchain.manifest.hash.clone()).unwrap_or_default(),
+        versions: parts.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+        packages,
+        libraries,
+    }
 }
 
 /// One driver build and one device for one front end.

@@ -89,6 +89,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         shard: None,
         plan: Vec::new(),
         sources: BTreeMap::new(),
+        runtimes: BTreeMap::new(),
         stop: args.stop.rule(),
         environment: serde_json::Value::Null,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use crate::judge::{agree, expect, surface};
 use crate::model::arm::Arm;
@@ -76,7 +77,9 @@ pub struct ArmSummary {
     pub tally: Tally,
     /// Classes of failures with their number of runs.
     pub signatures: Vec<(String, usize)>,
-    /// The stopping rule that ended its runs; then only the anytime interval holds.
+    /// A rule may stop its runs by looking at them: then only the anytime interval holds, before it has stopped them too.
+    pub looked_at: bool,
+    /// The stopping rule that ended its runs.
     pub stopped: Option<String>,
     pub basis: Option<Basis>,
     pub wrong: Option<u64>,
@@ -137,6 +140,7 @@ impl ArmSummary {
             rate_of,
             tally: rates::tally(records, rate_of),
             signatures: rates::signatures(records),
+            looked_at: false,
             stopped: None,
             basis,
             wrong,
@@ -184,16 +188,45 @@ pub fn summarise(arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
         .collect()
 }
 
-/// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs.
-pub fn summarise_under(rule: Option<&StopRule>, arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
+/// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs. Nor does any
+/// where the rule's time is over.
+pub fn summarise_under(
+    rule: Option<&StopRule>,
+    time_over: bool,
+    arms: &[Arm],
+    records: &[RunRecord],
+) -> Vec<ArmSummary> {
     let mut summaries = summarise(arms, records);
+    let Some(rule) = rule else { return summaries };
     for summary in &mut summaries {
-        if let Some(why) = rule.and_then(|rule| rule.done(summary.tally)) {
+        summary.looked_at = true;
+        let why = rule.done(summary.tally).or_else(|| time_over.then(|| "--max-time".to_owned()));
+        if let Some(why) = why {
             summary.planned = summary.runs;
             summary.stopped = Some(why);
         }
     }
     summaries
+}
+
+/// Whether the rule's time was over when a matrix run ended that started at `started` (RFC 3339). Its records say so: one
+/// that was interrupted has no run that ends later. A run whose arms were all done needed no more time.
+pub fn time_over(rule: &StopRule, started: &str, arms: &[Arm], records: &[RunRecord]) -> bool {
+    let Some(most) = rule.max_time else { return false };
+    if summarise(arms, records).iter().all(|summary| rule.done(summary.tally).is_some()) {
+        return true;
+    }
+    let Ok(started) = humantime::parse_rfc3339(started) else { return false };
+    let ended = records.iter().filter_map(|record| {
+        let began = humantime::parse_rfc3339(&record.started).ok()?;
+        began.checked_add(Duration::try_from_secs_f64(record.wall_seconds).ok()?)
+    });
+    ended.max().and_then(|last| last.duration_since(started).ok()).is_some_and(|took| took >= most)
+}
+
+/// Why a verdict is what it is, where the verdict itself says it.
+pub fn reason(verdict: &Verdict) -> Option<String> {
+    parts(verdict).3
 }
 
 fn parts(verdict: &Verdict) -> (Option<Basis>, Option<u64>, Option<u64>, Option<String>) {

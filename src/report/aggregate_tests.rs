@@ -98,3 +98,44 @@ fn the_late_modules_surface_is_told_too() {
     let summary = &summarise(std::slice::from_ref(&arm), &[record])[0];
     assert_eq!(summary.history.as_deref(), Some("bind unbind ─"));
 }
+
+#[test]
+fn under_a_rule_the_interval_is_the_one_that_allows_looking_before_and_after_it_has_stopped_the_runs() {
+    use crate::report::faulty::Faulty;
+    use crate::stats::interval::clopper_pearson;
+    let arms = [arm("a", |a| a.repeats = 500), arm("b", |a| a.repeats = 500)];
+    let rule = StopRule { until_hits: Some(3), max_runs: 500, ..StopRule::default() };
+    let mut records: Vec<_> = (0..6).map(|n| record(&arms[0], n, n % 2 == 0)).collect();
+    records.extend((0..6).map(|n| record(&arms[1], n, n == 0)));
+    let summaries = summarise_under(Some(&rule), false, &arms, &records);
+    assert_eq!((summaries[0].stopped.as_deref(), summaries[0].planned), (Some("3 failures"), 6));
+    assert_eq!((summaries[1].stopped.as_deref(), summaries[1].planned), (None, 500));
+    for (summary, hits) in summaries.iter().zip([3, 1]) {
+        let rate = Faulty::of(summary).interval().expect("runs");
+        assert!(rate.width() > clopper_pearson(hits, 6, 0.95).width(), "{rate:?}");
+    }
+    // Without a rule the number of runs was fixed before.
+    let fixed = &summarise_under(None, false, &arms, &records)[0];
+    assert_eq!(Faulty::of(fixed).interval(), Some(clopper_pearson(3, 6, 0.95)));
+}
+
+#[test]
+fn arms_lack_no_runs_once_the_time_is_over() {
+    // Records start at 15:12:00 and take 0.2 s.
+    let arms = [arm("a", |a| a.repeats = 500)];
+    let records: Vec<_> = (0..6).map(|n| record(&arms[0], n, false)).collect();
+    let rule = |seconds| StopRule {
+        until_hits: Some(3),
+        max_runs: 500,
+        max_time: Some(Duration::from_secs(seconds)),
+        ..StopRule::default()
+    };
+    let over = |seconds, started: &str| time_over(&rule(seconds), started, &arms, &records);
+    assert!(over(60, "2026-11-29T15:11:00Z"));
+    assert!(!over(61, "2026-11-29T15:11:00Z"), "interrupted before its time was over");
+    assert!(!over(60, "yesterday"));
+    assert!(!time_over(&StopRule { max_time: None, ..rule(1) }, "2026-11-29T15:00:00Z", &arms, &records));
+    let summary = &summarise_under(Some(&rule(60)), true, &arms, &records)[0];
+    assert_eq!((summary.stopped.as_deref(), summary.planned), (Some("--max-time"), 6));
+    assert_eq!(outcome::exit(&arms, std::slice::from_ref(summary)), Exit::AsExpected);
+}

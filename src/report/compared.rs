@@ -25,14 +25,23 @@ pub(super) fn findings(arms: &[Arm], summaries: &[ArmSummary]) -> Vec<Finding> {
         let Some((reference, against)) = control else { continue };
         for (arm, summary) in members.iter().filter(|(arm, _)| arm.id != reference.id).take(MOST_PAIRS) {
             let pair = Pair::of(corrupt(against), corrupt(summary));
-            let verdict = match pair.differ() {
-                Some(true) => "they differ",
-                Some(false) => "no difference found",
-                None => "not comparable",
-            };
+            // Runs that were stopped by looking at them: the exact test's p-value is too small then.
+            let looked_at = summary.looked_at || against.looked_at;
+            let verdict =
+                match pair.differ().map(|differ| if looked_at { pair.differ_anytime() } else { differ }) {
+                    Some(true) => "they differ",
+                    Some(false) => "no difference found",
+                    None => "not comparable",
+                };
             out.push(Finding {
                 heading: "Compared",
-                text: format!("{name}: {} with {}: {verdict}, {}", reference.id, arm.id, pair.text()),
+                text: format!(
+                    "{name}: {} with {}: {verdict}{}, {}",
+                    reference.id,
+                    arm.id,
+                    if looked_at { " (by intervals that hold whenever runs stop)" } else { "" },
+                    pair.text()
+                ),
             });
         }
     }

@@ -12,7 +12,7 @@ pub struct Faulty {
     pub hits: usize,
     /// Runs with a verdict: untestable runs, failed builds and harness errors say nothing of how often it fails.
     pub of: usize,
-    /// A stopping rule ended the runs.
+    /// A stopping rule looks at the runs.
     pub stopped: bool,
 }
 
@@ -32,7 +32,7 @@ impl Faulty {
     /// Runs with any fault of the driver's, whichever it is.
     pub fn of(arm: &ArmSummary) -> Self {
         let of = arm.runs.saturating_sub(arm.inconclusive() + arm.count("build-failed"));
-        Faulty { hits: of.saturating_sub(arm.count("clean")), of, stopped: arm.stopped.is_some() }
+        Faulty { hits: of.saturating_sub(arm.count("clean")), of, stopped: arm.looked_at }
     }
 
     /// Where the true rate lies, with 95 % confidence; `None` where nothing was counted.

@@ -36,6 +36,8 @@ pub struct SectionJson {
     pub simulated: bool,
     /// Name in the matrix → versions, for people.
     pub drivers: BTreeMap<String, String>,
+    /// SYCL runtimes: name in the matrix → versions, for people.
+    pub runtimes: BTreeMap<String, String>,
     pub seed: u64,
     /// RFC 3339, UTC.
     pub started: String,
@@ -61,6 +63,11 @@ pub struct ArmJson {
     /// Runs with a fault, of those with a verdict on the driver.
     pub faulty: usize,
     pub judged: usize,
+    /// 95 % interval of the rate of faulty runs; absent where none was judged.
+    pub rate_low: Option<f64>,
+    pub rate_high: Option<f64>,
+    /// The rule that ended the arm's runs. Under a rule the interval is the one that holds whenever the runs stop.
+    pub stopped: Option<String>,
     pub basis: Option<String>,
     pub wrong: Option<u64>,
     pub untouched: Option<u64>,
@@ -147,6 +154,7 @@ fn section(section: &Section) -> SectionJson {
         device: section.key.device.clone(),
         simulated: section.simulated(),
         drivers: section.drivers.iter().map(|(name, d)| (name.clone(), d.versions.clone())).collect(),
+        runtimes: section.runtimes.iter().map(|(name, r)| (name.clone(), r.versions.clone())).collect(),
         seed: section.seed,
         started: section.started.clone(),
         tool: section.tool.clone(),
@@ -182,6 +190,9 @@ fn arm(section: &Section, arm: &crate::model::arm::Arm, summary: &ArmSummary) ->
         planned: summary.planned,
         faulty: rate.hits,
         judged: rate.of,
+        rate_low: rate.interval().map(|interval| interval.low),
+        rate_high: rate.interval().map(|interval| interval.high),
+        stopped: summary.stopped.clone(),
         basis: summary.basis.map(|basis| basis.word().to_owned()),
         wrong: summary.wrong,
         untouched: summary.untouched,

@@ -58,7 +58,7 @@ pub fn text(arms: &[ArmSummary]) -> String {
                     (low, high) if high >= 1.0 => format!("above {}", percent(low)),
                     (low, high) => format!("{} to {}", percent(low), percent(high)),
                 };
-                format!("{word} {}   (Jeffreys {jeffreys})", rate.show(arm.stopped.is_some()))
+                format!("{word} {}   (Jeffreys {jeffreys})", rate.show(arm.looked_at))
             }
             None => format!("{word}: no run had an answer"),
         };

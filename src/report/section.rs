@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
-use crate::results::manifest::DriverIdentity;
+use crate::results::manifest::{DriverIdentity, RuntimeIdentity};
 use crate::results::{Loaded, Manifest, Problem, machine};
 
 use super::aggregate::{self, ArmSummary};
+use super::compared;
 use super::findings::{self, Finding};
 use super::outcome;
 
@@ -20,7 +21,7 @@ pub struct Key {
     pub matrix_sha256: String,
     pub device: String,
     pub machine: String,
-    /// (name in the matrix, content hash).
+    /// (name in the matrix, content hash), SYCL runtimes behind the driver builds.
     pub drivers: Vec<(String, String)>,
     /// Rule that ended the runs of an arm, in words.
     pub stop: String,
@@ -37,6 +38,7 @@ pub struct Section {
     /// The matrix file, where the results hold it.
     pub matrix_text: Option<String>,
     pub drivers: BTreeMap<String, DriverIdentity>,
+    pub runtimes: BTreeMap<String, RuntimeIdentity>,
     pub environment: serde_json::Value,
     /// In the order of the matrix, repeats summed over the directories.
     pub arms: Vec<Arm>,
@@ -105,7 +107,9 @@ fn key(manifest: &Manifest, machine: String) -> Key {
         matrix_sha256: manifest.matrix_sha256.clone(),
         device: manifest.device.clone(),
         machine,
-        drivers: manifest.drivers.iter().map(|(name, driver)| (name.clone(), driver.hash.clone())).collect(),
+        drivers: (manifest.drivers.iter().map(|(name, driver)| (name.clone(), driver.hash.clone())))
+            .chain(manifest.runtimes.iter().map(|(name, r)| (format!("runtime {name}"), r.hash.clone())))
+            .collect(),
         stop: manifest.stop.as_ref().map(|rule| format!("{rule:?}")).unwrap_or_default(),
     }
 }
@@ -169,6 +173,13 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     excluded.retain(|(id, _)| !arms.iter().any(|arm| arm.id == *id));
     excluded.dedup();
     let first = parts.first().map(|part| part.manifest.clone());
+    let rule = first.as_ref().and_then(|manifest| manifest.stop.clone());
+    let time_over = rule.as_ref().is_some_and(|rule| {
+        parts
+            .iter()
+            .map(|part| (&part.manifest, &part.records))
+            .all(|(manifest, records)| aggregate::time_over(rule, &manifest.started, &manifest.arms, records))
+    });
     let place: BTreeMap<String, usize> =
         arms.iter().enumerate().map(|(index, arm)| (arm.id.clone(), index)).collect();
     let mut runs: Vec<(RunRecord, PathBuf)> =
@@ -176,13 +187,14 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     let order = |r: &RunRecord| (place.get(&r.arm).copied(), r.started.clone(), r.repeat);
     runs.sort_by_cached_key(|(record, _)| order(record));
     let (records, dirs): (Vec<RunRecord>, Vec<PathBuf>) = runs.into_iter().unzip();
-    let rule = first.as_ref().and_then(|manifest| manifest.stop.as_ref());
-    let summaries = aggregate::summarise_under(rule, &arms, &records);
-    let findings = findings::findings(&arms, &summaries, &records);
+    let summaries = aggregate::summarise_under(rule.as_ref(), time_over, &arms, &records);
+    let mut findings = findings::findings(&arms, &summaries, &records);
+    findings.extend(compared::findings(&arms, &summaries));
     let exit = outcome::exit(&arms, &summaries);
-    let (started, tool, seed, text, drivers, environment) = first.map_or_else(Default::default, |m| {
-        (m.started, m.tool, m.seed, m.matrix_text, m.drivers, m.environment)
-    });
+    let (started, tool, seed, text, drivers, runtimes, environment) = first
+        .map_or_else(Default::default, |m| {
+            (m.started, m.tool, m.seed, m.matrix_text, m.drivers, m.runtimes, m.environment)
+        });
     Section {
         key,
         started,
@@ -190,6 +202,7 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
         seed,
         matrix_text: (!text.is_empty()).then_some(text),
         drivers,
+        runtimes,
         environment,
         arms,
         excluded,

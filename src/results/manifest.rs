@@ -29,6 +29,9 @@ pub struct Manifest {
     pub device: String,
     /// Content hash of each driver build's manifest, by the name the matrix uses.
     pub drivers: std::collections::BTreeMap<String, DriverIdentity>,
+    /// SYCL runtimes that the arms use, by the name the matrix uses.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub runtimes: std::collections::BTreeMap<String, RuntimeIdentity>,
     /// Selected arms and repeats: resolved, so that a reader needs no matrix file.
     pub arms: Vec<Arm>,
     /// (arm, reason) of what the plan left out.
@@ -57,6 +60,19 @@ pub struct DriverIdentity {
     /// The driver store's manifest, as it stores it.
     #[serde(default)]
     pub manifest: serde_json::Value,
+}
+
+/// What results say of a SYCL runtime and of what compiles for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeIdentity {
+    /// Over the front end, its packages and the libraries below: the same = the same runtime.
+    pub hash: String,
+    /// For people: "SYCL runtime 2026.2.0 · Unified Runtime 0.12.0 · DPC++ run-time compiler (…) + g++ 12.2.0".
+    pub versions: String,
+    /// "intel-cmplr-lib-ur 2026.2.0".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
+    pub libraries: Vec<crate::toolchain::Library>,
 }
 
 impl Manifest {
@@ -112,6 +128,12 @@ impl Manifest {
         for name in self.drivers.keys().chain(now.drivers.keys().filter(|n| !self.drivers.contains_key(*n))) {
             let hash = |m: &Manifest| m.drivers.get(name).map_or("absent".to_owned(), |d| d.hash.clone());
             differ(&format!("driver \"{name}\""), &hash(self), &hash(now));
+        }
+        let names =
+            self.runtimes.keys().chain(now.runtimes.keys().filter(|n| !self.runtimes.contains_key(*n)));
+        for name in names {
+            let hash = |m: &Manifest| m.runtimes.get(name).map_or("absent".to_owned(), |r| r.hash.clone());
+            differ(&format!("SYCL runtime \"{name}\""), &hash(self), &hash(now));
         }
         if out.is_empty() && self.arms != now.arms {
             out.push(arms_differ(&self.arms, &now.arms));

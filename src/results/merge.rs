@@ -190,6 +190,7 @@ fn manifest(parts: &[Loaded], sources: BTreeMap<String, Source>, plan: Vec<Strin
         started: sources.values().map(|source| source.started.clone()).min().unwrap_or_default(),
         device: pick(|m| &m.device),
         drivers: parts.iter().flat_map(|part| part.manifest.drivers.clone()).collect(),
+        runtimes: parts.iter().flat_map(|part| part.manifest.runtimes.clone()).collect(),
         stop: parts.first().and_then(|part| part.manifest.stop.clone()),
         shard: None,
         plan,

@@ -39,6 +39,7 @@ fn part(machine: u8, shard: u32, of: u32, repeats: u32, seed: u64) -> Loaded {
         shard: Some(format!("{shard}/{of}")),
         plan: all.iter().map(|arm| arm.id.clone()).collect(),
         sources: BTreeMap::new(),
+        runtimes: BTreeMap::new(),
         arms,
         excluded: Vec::new(),
         environment: serde_json::json!({ "machine": format!("m{machine}") }),

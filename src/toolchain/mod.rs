@@ -5,9 +5,11 @@
 //! host's C++ compiler that is enough to build a SYCL program.
 
 mod fetch;
+mod libraries;
 mod store;
 
 pub use fetch::Request;
+pub use libraries::{Library, libraries};
 pub use store::{Manifest, Package, Toolchain, ToolchainStore};
 
 /// Why a toolchain cannot be had.

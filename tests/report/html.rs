@@ -148,6 +148,40 @@ fn the_page_fits_a_phone() {
 }
 
 #[test]
+fn the_page_is_readable_in_dark_and_light_and_by_keyboard() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let page = page(smoke(), dir.path(), &[]);
+    // Contrast of every text of the page with the colour behind it (WCAG 2: relative luminance), the least of all; and
+    // everything that scrolls or opens and cannot be reached with the tab key.
+    let script = "const rgb = c => c.match(/[\\d.]+/g).map(Number); \
+        const lum = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; }; \
+        const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; }; \
+        let least = 99, where = ''; \
+        for (const e of document.querySelectorAll('body *:not(script)')) { \
+          if (e.closest('svg') || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue; \
+          const [x, y] = [lum(rgb(getComputedStyle(e).color)), lum(behind(e))]; \
+          const ratio = (Math.max(x, y) + .05) / (Math.min(x, y) + .05); \
+          if (ratio < least) { least = ratio; where = e.outerHTML.slice(0, 80); } } \
+        const deaf = [...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX) && e.tabIndex < 0 && !e.closest('[tabindex=\"0\"]')); \
+        document.title = [getComputedStyle(document.body).backgroundColor, least.toFixed(1), deaf.length, where, deaf.map(e => e.outerHTML.slice(0, 60)).join()].join('|');";
+    let scripted = with_script(&page, script);
+    let look = |scheme: &str| {
+        let shown = show(&scripted, "", &[&format!("--blink-settings=preferredColorScheme={scheme}")]);
+        assert_eq!(shown.console, "");
+        let title = shown.dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+        title.expect("title").0.split('|').map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Blink's numbers: 0 dark, 1 light.
+    let (dark, light) = (look("0"), look("1"));
+    assert_eq!((dark[0].as_str(), light[0].as_str()), ("rgb(13, 17, 23)", "rgb(255, 255, 255)"));
+    for seen in [dark, light] {
+        let contrast: f64 = seen[1].parse().unwrap_or_else(|_| panic!("{seen:?}"));
+        assert!((4.5..99.0).contains(&contrast), "{seen:?}");
+        assert_eq!(seen[2], "0", "{seen:?}");
+    }
+}
+
+#[test]
 fn text_from_results_cannot_become_markup() {
     let dir = tempfile::tempdir().expect("tempdir");
     let results = mock(dir.path(), &["corrupt=corrupt"], &[]);

@@ -3,6 +3,7 @@
 mod baseline;
 mod damage;
 mod diff;
+mod environment;
 mod formats;
 mod html;
 mod live;
@@ -12,4 +13,5 @@ mod search_path;
 mod slurm;
 #[path = "../support/standin.rs"]
 mod standin;
+mod stopping;
 mod support;

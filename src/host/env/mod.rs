@@ -78,7 +78,7 @@ fn environment_of(root: &Path) -> Environment {
         glibc: crate::driver::host_glibc().map(|version| version.to_string()),
         pci: devices.iter().map(|node| pci::detail(&root.join("sys"), &node.pci_address)).collect(),
         dri: files::dri(&root.join("dev/dri")),
-        lspci: pci::lspci(&devices).map(|text| mask(&text)),
+        lspci: pci::lspci(Path::new("lspci"), &devices).map(|text| mask(&text)),
         devices,
         variables: files::variables(std::env::vars()),
         compiler: files::compiler(),

@@ -73,11 +73,11 @@ fn largest(mask: &str) -> Option<u64> {
     1u64.checked_shl(63 - mask.leading_zeros() + 20)
 }
 
-/// `lspci -vvv -k` of `devices`.
-pub(super) fn lspci(devices: &[RenderNode]) -> Option<String> {
+/// `lspci -vvv -k` of `devices`, by the program of that name or another.
+pub(super) fn lspci(program: &Path, devices: &[RenderNode]) -> Option<String> {
     let mut all = String::new();
     for device in devices {
-        let out = Command::new("lspci")
+        let out = Command::new(program)
             .args(["-vvv", "-k", "-s", &device.pci_address])
             .env("LC_ALL", "C")
             .stdin(Stdio::null())

@@ -16,8 +16,8 @@ fn part(out: &mut String, heading: &str, lines: &[String], none: &str) {
     out.push('\n');
 }
 
-/// `drivers`: a block of lines for each driver build of the store.
-pub fn text(env: &Environment, drivers: &[String]) -> String {
+/// `drivers`, `runtimes`: a block of lines for each driver build and each SYCL runtime that is there.
+pub fn text(env: &Environment, drivers: &[String], runtimes: &[String]) -> String {
     let mut out = String::new();
     let devices: Vec<String> = env.devices.iter().map(|node| device(env, node)).collect();
     part(&mut out, "GPU hardware", &devices, "no Intel render node (the simulated device needs none)");
@@ -29,9 +29,15 @@ pub fn text(env: &Environment, drivers: &[String]) -> String {
     part(&mut out, "Installed driver packages", &env.packages, "none found");
     part(
         &mut out,
+        "SYCL runtimes and Unified Runtime",
+        runtimes,
+        "none (repro-matrix toolchains fetch sycl)",
+    );
+    part(
+        &mut out,
         "oneAPI compiler",
         &env.compiler.iter().cloned().collect::<Vec<_>>(),
-        "no icpx on the PATH",
+        "no icpx on the PATH or below ONEAPI_ROOT",
     );
     let system = vec![
         format!(

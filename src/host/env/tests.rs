@@ -87,7 +87,7 @@ fn a_card_on_nixos_is_described_as_the_form_asks() {
     // 0x7f00 = sizes from 256 MiB to 16 GiB, as lspci of the report lists them.
     assert_eq!(detail.resizable_bar().as_deref(), Some("enabled (16 GiB)"));
     assert_eq!(detail.subsystem.as_deref(), Some("1eae:3937"));
-    let shown = show::text(&found, &[]);
+    let shown = show::text(&found, &[], &[]);
     for piece in [
         "0000:09:00.0 8086:56a0, driver xe",
         "resizable BAR enabled (16 GiB)",
@@ -111,7 +111,7 @@ fn an_empty_machine_gives_no_guess() {
     let found = environment_of(root.path());
     assert_eq!((found.distribution.clone(), found.cmdline.clone(), found.tainted), (None, None, None));
     assert!(found.devices.is_empty() && found.dri.is_empty() && found.packages.is_empty());
-    assert!(show::text(&found, &[]).contains("no Intel render node"));
+    assert!(show::text(&found, &[], &[]).contains("no Intel render node"));
 }
 
 #[test]
@@ -128,4 +128,21 @@ fn only_variables_that_matter_are_taken() {
         found.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>(),
         ["PrintXeLogs", "ZE_ENABLE_ALT_DRIVERS"]
     );
+}
+
+#[test]
+fn lspci_is_asked_for_the_card_alone_and_its_serial_number_is_masked() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().expect("tempdir");
+    nixos(root.path());
+    let devices = environment_of(root.path()).devices;
+    let program = root.path().join("lspci");
+    // What a card says of itself there.
+    let script = "#!/bin/sh\necho \"$@\"\necho '\tCapabilities: [148 v1] Device Serial Number 00-11-22-33-44-55-66-77'\necho '\tKernel driver in use: xe'\n";
+    fs::write(&program, script).expect("script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+    let told = mask(&pci::lspci(&program, &devices).expect("it is there"));
+    assert!(told.starts_with("-vvv -k -s 0000:09:00.0\n"), "{told}");
+    assert!(told.contains("Kernel driver in use: xe") && !told.contains("44-55"), "{told}");
+    assert_eq!(pci::lspci(&root.path().join("nothing"), &devices), None);
 }

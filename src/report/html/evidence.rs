@@ -55,7 +55,7 @@ fn arm(
             @if runs.iter().take(i).all(|(earlier, _)| earlier.verdict.word() != record.verdict.word()) {
                 (lines(record, dir, summary.surface_bytes, logs))
                 @if let Some(script) = by_hand::script(arm, record) {
-                    details { summary { "This run by hand" } pre { (script) } }
+                    details { summary { "This run by hand" } pre tabindex="0" { (script) } }
                 }
             } @else if !record.logs.is_empty() {
                 p.legend { "Logs: " @for log in &record.logs { code { (log) } " " } }

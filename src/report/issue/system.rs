@@ -94,7 +94,17 @@ fn packages(case: &Case<'_>) -> String {
         }
         lines.push(format!("{}  {}  build-id {}", of("role"), of("path"), of("build_id")));
     }
-    format!("{}\n\n{}", driver.versions, text::fence("", &lines.join("\n")))
+    let runtime = runtime(case);
+    lines.extend(runtime.iter().flat_map(|(_, lines)| lines.iter().cloned()));
+    let versions = runtime.map_or(String::new(), |(versions, _)| format!(" · {versions}"));
+    format!("{}{versions}\n\n{}", driver.versions, text::fence("", &lines.join("\n")))
+}
+
+/// Versions of the arm's SYCL runtime, and its packages and libraries.
+fn runtime<'a>(case: &'a Case<'_>) -> Option<(&'a str, Vec<String>)> {
+    let runtime = case.section.runtimes.get(case.arm.runtime.as_ref()?)?;
+    let libraries = runtime.libraries.iter().map(ToString::to_string);
+    Some((&runtime.versions, runtime.packages.iter().cloned().chain(libraries).collect()))
 }
 
 fn kernel(env: &Value) -> String {

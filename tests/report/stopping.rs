@@ -1,0 +1,82 @@
+//! Reports of runs that a rule stopped by looking at them.
+
+use std::path::Path;
+
+use crate::support::{mock, said, tool};
+
+fn json(dir: &Path) -> serde_json::Value {
+    serde_json::from_str(&said(dir, &["report", dir.to_str().expect("UTF-8"), "--format", "json"]))
+        .expect("JSON")
+}
+
+#[test]
+fn a_report_has_the_interval_that_allows_looking_and_no_arm_lacks_runs() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let (ruled, fixed) = (dir.path().join("ruled"), dir.path().join("fixed"));
+    for dir in [&ruled, &fixed] {
+        std::fs::create_dir(dir).expect("directory");
+    }
+    let ruled = mock(&ruled, &["corrupt=corrupt"], &["--until-hits", "3", "--max-runs", "50"]);
+    let fixed = mock(&fixed, &["corrupt=corrupt"], &["--repeats", "3"]);
+    let arm = |dir: &Path| json(dir)["sections"][0]["arms"][0].clone();
+    let (ruled_arm, fixed_arm) = (arm(&ruled), arm(&fixed));
+    let low = |arm: &serde_json::Value| arm["rate_low"].as_f64().expect("a rate");
+    // Clopper and Pearson, 3 of 3: 0.025^(1/3).
+    assert!((low(&fixed_arm) - 0.2924).abs() < 1e-4, "{fixed_arm}");
+    assert!(low(&ruled_arm) < 0.29 && low(&ruled_arm) > 0.0, "{ruled_arm}");
+    assert_eq!((&ruled_arm["runs"], &ruled_arm["planned"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (&ruled_arm["stopped"], &fixed_arm["stopped"]),
+        (&"3 failures".into(), &serde_json::Value::Null)
+    );
+    // The page draws the same interval: whole per cents, rounded outwards.
+    let percent = (low(&ruled_arm) * 100.0).floor();
+    let html = said(dir.path(), &["report", ruled.to_str().expect("UTF-8"), "--format", "html"]);
+    assert!(html.contains(&format!("3/3 ({percent:.0}–100 %)")), "{percent}");
+}
+
+#[test]
+fn a_run_whose_time_was_over_is_complete_and_one_that_was_interrupted_is_not() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let rule = ["--until-hits", "1", "--max-runs", "5000", "--max-time", "1s"];
+    let results = mock(dir.path(), &["pass=clean"], &rule);
+    let junit = |dir: &Path| said(dir, &["report", dir.to_str().expect("UTF-8"), "--format", "junit"]);
+    assert!(junit(&results).contains("failures=\"0\" errors=\"0\""), "{}", junit(&results));
+    let arm = json(&results)["sections"][0]["arms"][0].clone();
+    assert_eq!((&arm["stopped"], &arm["planned"]), (&"--max-time".into(), &arm["runs"]));
+    assert_eq!(json(&results)["sections"][0]["exit"], 0);
+    // The same runs under a rule that allowed an hour.
+    let manifest = std::fs::read_to_string(results.join("manifest.json")).expect("manifest");
+    let mut manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    manifest["stop"]["max_time"]["secs"] = 3600.into();
+    // As `run` plans arms under a rule.
+    manifest["arms"][0]["repeats"] = 5000.into();
+    std::fs::write(results.join("manifest.json"), manifest.to_string()).expect("write");
+    assert!(junit(&results).contains("type=\"incomplete\""), "{}", junit(&results));
+    assert_eq!(json(&results)["sections"][0]["exit"], 12);
+}
+
+#[test]
+fn a_comparison_under_a_rule_is_told_as_one() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    // Two failures in two runs against none in eight: Fisher's p is 1/45, a difference if the runs had been fixed before.
+    let results =
+        mock(dir.path(), &["corrupt=corrupt", "pass=clean"], &["--until-hits", "1", "--max-runs", "8"]);
+    let manifest = std::fs::read_to_string(results.join("manifest.json")).expect("manifest");
+    let mut manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    for arm in manifest["arms"].as_array_mut().expect("arms") {
+        arm["comparison"] = "c".into();
+    }
+    std::fs::write(results.join("manifest.json"), manifest.to_string()).expect("write");
+    let runs = std::fs::read_to_string(results.join("runs.jsonl")).expect("runs");
+    // A second failing run, so that both arms are rates.
+    let again = runs.lines().find(|line| line.contains("\"arm\":\"corrupt\"")).expect("the run");
+    let again = again.replacen("\"repeat\":0", "\"repeat\":1", 1);
+    std::fs::write(results.join("runs.jsonl"), format!("{runs}{again}\n")).expect("write");
+    let out = tool(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", "md"]);
+    let md = crate::support::text(&out.stdout);
+    assert!(
+        md.contains("**Compared**: c: corrupt with pass: no difference found (by intervals that hold whenever runs stop), p = 0.0222"),
+        "{md}"
+    );
+}
