@@ -17,13 +17,14 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let (loaded, _) = load_lenient(&args.dir).map_err(|error| Failure::new(error.exit(), error))?;
     let Manifest { matrix, device, arms, .. } = &loaded.manifest;
     let runs: usize = arms.iter().map(|arm| arm.repeats as usize).sum();
+    let of_arm = arms.iter().map(|arm| (arm.id.as_str(), arm.repeats as usize)).collect();
     let mut screen = Screen::new(false);
     screen.line(&format!(
         "watch    {}: {matrix} on {device}, {} arms, {runs} runs",
         args.dir.display(),
         arms.len()
     ));
-    screen.event(&Event::Planned { arms: arms.len(), runs, builds: 0 });
+    screen.event(&Event::Planned { arms: of_arm, runs, builds: 0 });
     let mut follower = Follower::new(&args.dir);
     loop {
         // Asked first: what a writer that ends now has written is still read below.

@@ -57,6 +57,9 @@ pub struct MockRunArgs {
     pub driver: String,
     #[command(flatten)]
     pub stop: crate::cli::run::StopArgs,
+    /// Bars where stderr is a terminal.
+    #[arg(long)]
+    pub bars: bool,
     /// The build of the arms fails.
     #[arg(long)]
     pub break_build: bool,
@@ -98,7 +101,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         resume: args.resume.clone(),
         jobs: args.jobs,
         build_jobs: 1,
-        plain: true,
+        plain: !args.bars,
         keep_work: false,
         notify: args.notify.clone(),
     };

@@ -66,8 +66,11 @@ pub fn dispatch<L: Lab, E>(
     mut sink: impl FnMut(&Event<'_>) -> Result<(), E>,
 ) -> End<E> {
     let builds = BuildList::of(schedule, lab);
-    let planned =
-        Event::Planned { arms: schedule.arms.len(), runs: schedule.cells.len(), builds: builds.names.len() };
+    let mut arms: BTreeMap<&str, usize> = BTreeMap::new();
+    for arm in schedule.cells.iter().filter_map(|cell| schedule.arms.get(cell.arm)) {
+        *arms.entry(&arm.id).or_default() += 1;
+    }
+    let planned = Event::Planned { arms, runs: schedule.cells.len(), builds: builds.names.len() };
     if let Err(error) = sink(&planned) {
         return End::SinkFailed { error, missing: schedule.cells.len() };
     }

@@ -1,15 +1,18 @@
 //! What happens during a matrix run, in the one order that the dispatcher gives it. The recorder and the screen
 //! read the same stream; neither decides anything.
 
+use std::collections::BTreeMap;
+
 use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
 
 /// One thing that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Before anything else.
+    /// Before anything else, and before every round of a stopping rule.
     Planned {
-        arms: usize,
+        /// Arm → runs that are to be done now.
+        arms: BTreeMap<&'a str, usize>,
         runs: usize,
         builds: usize,
     },

@@ -1,5 +1,6 @@
 //! What the terminal shows. Reads values and events; decides nothing.
 
+mod bars;
 pub mod diagnostics;
 pub mod inspect;
 pub mod progress;

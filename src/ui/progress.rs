@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-
 use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
+use crate::report::aggregate::reason;
 use crate::run::event::Event;
+
+use super::bars::Bars;
 
 /// Draws to stderr; results (table, findings) go to stdout, so that they can be piped.
 pub struct Screen {
     bars: Option<Bars>,
     verdicts: BTreeMap<&'static str, usize>,
     unexpected: usize,
+    /// Arm → runs that are done and that are planned.
+    arms: BTreeMap<String, (usize, usize)>,
     runs: usize,
     done: usize,
     builds: usize,
@@ -27,12 +30,6 @@ pub struct Screen {
     first_run: Option<Instant>,
 }
 
-struct Bars {
-    multi: MultiProgress,
-    build: ProgressBar,
-    run: ProgressBar,
-}
-
 impl Screen {
     /// `plain`: no bars even on a terminal.
     pub fn new(plain: bool) -> Self {
@@ -41,6 +38,7 @@ impl Screen {
             bars,
             verdicts: BTreeMap::new(),
             unexpected: 0,
+            arms: BTreeMap::new(),
             runs: 0,
             done: 0,
             builds: 0,
@@ -55,7 +53,7 @@ impl Screen {
     /// A line above the bars.
     pub fn line(&self, text: &str) {
         match &self.bars {
-            Some(bars) => bars.multi.suspend(|| drop(writeln!(std::io::stderr(), "{text}"))),
+            Some(bars) => bars.line(text),
             // A closed stderr must not end the run.
             None => drop(writeln!(std::io::stderr(), "{text}")),
         }
@@ -64,18 +62,22 @@ impl Screen {
     /// One event.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Planned { runs, builds, .. } => {
+            Event::Planned { arms, runs, builds } => {
                 // A matrix under a stopping rule is dispatched in rounds: they add up.
                 self.runs = self.done + *runs;
                 self.builds = self.builds.max(*builds);
+                for (arm, runs) in arms {
+                    let (done, planned) = self.arms.entry((*arm).to_owned()).or_default();
+                    *planned = *done + *runs;
+                }
                 if let Some(bars) = &self.bars {
-                    bars.build.set_length(self.builds as u64);
-                    bars.run.set_length(self.runs as u64);
+                    bars.lengths(self.builds, self.runs);
+                    bars.counts(&self.tally(), &self.arms_done());
                 }
             }
             Event::BuildStarted { name } => {
                 if let Some(bars) = &self.bars {
-                    bars.build.set_message(format!("{name}…"));
+                    bars.building(name);
                 }
             }
             Event::BuildFinished { name, cached: true, error: None, records: [], .. }
@@ -89,7 +91,8 @@ impl Screen {
             Event::RunStarted { arm, .. } => {
                 self.first_run.get_or_insert_with(Instant::now);
                 if let Some(bars) = &self.bars {
-                    bars.run.set_message(format!("{}  {arm}", self.tally()));
+                    let (done, planned) = self.arms.get(*arm).copied().unwrap_or_default();
+                    bars.running(&format!("{arm} {}/{planned}", done + 1));
                 }
             }
             Event::RunFinished { record } => self.run_finished(record),
@@ -124,44 +127,46 @@ impl Screen {
             self.line(&format!("build    {}/{} {name} {took}{how}", self.built, self.builds));
         }
         if let Some(bars) = &self.bars {
-            bars.build.inc(1);
-            if self.built == self.builds {
-                bars.build.finish_with_message(format!("({} from cache)", self.cached));
-            }
+            bars.built((self.built == self.builds).then_some(self.cached));
         }
     }
 
     fn run_finished(&mut self, record: &RunRecord) {
         self.done += 1;
+        self.arms.entry(record.arm.clone()).or_default().0 += 1;
         *self.verdicts.entry(record.verdict.word()).or_default() += 1;
         // The words of the table: a run without a verdict on the driver is neither expected nor unexpected.
         let unexpected = record.as_expected == Some(false) && record.verdict.answers();
         self.unexpected += usize::from(unexpected);
+        let expected = match record.as_expected {
+            Some(true) => ", as expected",
+            Some(false) if unexpected => ", UNEXPECTED",
+            Some(false) => ", no verdict",
+            None => "",
+        };
+        let told = format!("{} #{}: {}{expected}", record.arm, record.repeat, record.verdict.word());
+        let found = finding(record);
         match &self.bars {
             Some(bars) => {
-                bars.run.inc(1);
-                bars.run.set_message(self.tally());
+                bars.ran(&self.tally(), &self.arms_done());
+                if let Some(found) = found {
+                    bars.found(&format!("{told}; {found}"));
+                }
                 if unexpected {
                     self.line(&format!("unexpected  {}: {}", record.arm, record.unmet.join("; ")));
                 }
             }
             None => {
-                let expected = match record.as_expected {
-                    Some(true) => ", as expected",
-                    Some(false) if unexpected => ", UNEXPECTED",
-                    Some(false) => ", no verdict",
-                    None => "",
-                };
                 self.line(&format!(
-                    "run      {}/{} {} #{}: {}{expected} ({:.1} s){}",
+                    "run      {}/{} {told} ({:.1} s){}",
                     self.done,
                     self.runs,
-                    record.arm,
-                    record.repeat,
-                    record.verdict.word(),
                     record.wall_seconds,
                     self.remaining()
                 ));
+                if let Some(found) = found {
+                    self.line(&format!("found    {}: {found}", record.arm));
+                }
             }
         }
     }
@@ -182,11 +187,16 @@ impl Screen {
         parts.join(" · ")
     }
 
+    /// "12/45 arms".
+    fn arms_done(&self) -> String {
+        let done = self.arms.values().filter(|(done, planned)| done >= planned).count();
+        format!("{done}/{} arms", self.arms.len())
+    }
+
     /// Takes the bars off the screen.
     pub fn finish(&self) {
         if let Some(bars) = &self.bars {
-            bars.build.finish_and_clear();
-            bars.run.finish_and_clear();
+            bars.clear();
         }
         let took = Duration::from_secs(self.clock.elapsed().as_secs());
         self.line(&format!(
@@ -199,6 +209,18 @@ impl Screen {
     }
 }
 
+/// What a run that is not clean shows: the verdict's own reason, else what the device or the data say, in the judge's
+/// words. `None` for a clean run.
+fn finding(record: &RunRecord) -> Option<String> {
+    if record.verdict.word() == "clean" {
+        return None;
+    }
+    let says = |instrument: &str| {
+        record.evidence.iter().find(|e| e.instrument == instrument).map(|e| e.says.clone())
+    };
+    reason(&record.verdict).or_else(|| says("sim")).or_else(|| says("data"))
+}
+
 /// Time for the runs that are not done, if they take what the done ones took; in whole seconds, from a minute on in
 /// tens. `None` for fewer than three, and at the end.
 fn left(passed: Duration, done: usize, runs: usize) -> Option<Duration> {
@@ -208,23 +230,6 @@ fn left(passed: Duration, done: usize, runs: usize) -> Option<Duration> {
     }
     let seconds = (passed.as_secs_f64() / done as f64 * rest as f64).ceil() as u64;
     Some(Duration::from_secs(if seconds >= 60 { seconds.next_multiple_of(10) } else { seconds }))
-}
-
-impl Bars {
-    fn new() -> Self {
-        let multi = MultiProgress::new();
-        let style = |template: &str| {
-            ProgressStyle::with_template(template)
-                .unwrap_or_else(|_| ProgressStyle::default_bar())
-                .progress_chars("━╸─")
-        };
-        let build = multi.add(ProgressBar::new(0));
-        build.set_style(style("build    {bar:24} {pos}/{len}  {elapsed} {msg}"));
-        let run = multi.add(ProgressBar::new(0));
-        run.set_style(style("run      {bar:24} {pos}/{len}  {msg}  about {eta} left"));
-        run.enable_steady_tick(Duration::from_millis(250));
-        Bars { multi, build, run }
-    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ pub fn text(arms: &[ArmSummary], findings: &[Finding], results: &std::path::Path
         out.push('\n');
     }
     let results = results.display();
-    let _ = writeln!(out, "{results}   again or further: repro-matrix run … --resume {results}");
+    // Each on a line of its own, so that the shell's words can be copied whole.
+    let _ = writeln!(out, "results  {results}\nfurther  repro-matrix run … --resume {results}");
     out
 }
 

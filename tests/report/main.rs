@@ -5,6 +5,7 @@ mod damage;
 mod diff;
 mod environment;
 mod formats;
+
 mod html;
 mod live;
 mod observers;
@@ -15,3 +16,4 @@ mod slurm;
 mod standin;
 mod stopping;
 mod support;
+mod terminal;
