@@ -16,32 +16,26 @@ const RATES: [(f64, u32); 5] = [(0.5, 2000), (0.2, 1000), (0.05, 500), (0.02, 30
 fn main() -> ExitCode {
     let mut holds = true;
     println!(
-        "rate  histories   rate known (wrong)   learned (wrong)   two-sided at 95 % (wrong)   at 99 % (wrong)"
+        "Mean runs (wrong answers). rate, histories; rate stated, learned, stated with checks; two-sided at 95 %, at 99 %"
     );
     for (rate, histories) in RATES {
-        let ours = |rate_known| {
-            calibrate(Plan { releases: RELEASES, rate, rate_known, error: ERROR, histories, seed: 1 })
+        let ours = |rate_known, checks| {
+            calibrate(Plan { releases: RELEASES, rate, rate_known, checks, error: ERROR, histories, seed: 1 })
         };
-        let (known, learned) = (ours(true), ours(false));
+        let (known, learned, whole) = (ours(true, false), ours(false, false), ours(true, true));
         let [early, late] = two_sided::play(RELEASES, rate, [0.95, 0.99], histories);
-        println!(
-            "{:>3} % {histories:>10} {:>13.1} ({:>3}) {:>11.1} ({:>3}) {:>14.1} ± {:<4.1} ({:>3}) {:>10.1} ± {:<4.1} ({:>3})",
-            rate * 100.0,
-            known.mean_runs,
-            known.wrong,
-            learned.mean_runs,
-            learned.wrong,
-            early.mean_runs,
-            early.error_of_mean,
-            early.wrong,
-            late.mean_runs,
-            late.error_of_mean,
-            late.wrong
-        );
+        print!("{:>3} % {histories:>10}", rate * 100.0);
+        for played in [known, learned, whole] {
+            print!(" {:>12.1} ({:>3})", played.mean_runs, played.wrong);
+        }
+        for played in [early, late] {
+            print!(" {:>12.1} ± {:<4.1} ({:>3})", played.mean_runs, played.error_of_mean, played.wrong);
+        }
+        println!("   {} not reproduced", whole.unnamed);
         let n = f64::from(histories);
         let most_wrong = ERROR * n + 3.0 * (ERROR * (1.0 - ERROR) * n).sqrt();
         holds &= known.mean_runs <= 0.5 * early.mean_runs;
-        holds &= f64::from(known.wrong) <= most_wrong && f64::from(learned.wrong) <= most_wrong;
+        holds &= [known, learned, whole].iter().all(|played| f64::from(played.wrong) <= most_wrong);
     }
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -31,9 +31,16 @@ proptest! {
     #[test]
     fn a_right_prediction_needs_twelve_runs_at_most(flip in 3_u64..=1024) {
         let search = Search::new(axis(1, 1024), Some(flip), 0.01);
-        let (_, outcome) = play(search, |v| verdict(v >= flip));
+        let mut ahead = search.clone();
+        let (done, outcome) = play(search, |v| verdict(v >= flip));
         prop_assert_eq!(&outcome.shape, &Shape::Flip { last: flip - 1, first: flip, below: Answer::Clean });
         prop_assert!(outcome.runs <= 12, "{} runs for {flip}", outcome.runs);
+        // What was said to be left, before every run and after the last.
+        prop_assert_eq!(done.runs_left(), 0);
+        while let Step::Run { value, .. } = ahead.next() {
+            prop_assert_eq!(ahead.runs() + ahead.runs_left(), outcome.runs, "{:?}", ahead.answers());
+            ahead.record(value, verdict(value >= flip));
+        }
     }
 
     #[test]
@@ -44,6 +51,11 @@ proptest! {
         let (_, outcome) = play(search, |v| verdict((v >= flip) != down));
         prop_assert_eq!(&outcome.shape, &Shape::Flip { last: flip - 1, first: flip, below: verdict(down) });
         prop_assert!(outcome.runs <= 48, "{} runs", outcome.runs);
+        let mut ahead = Search::new(axis(1, 1024), guess, 0.01);
+        while let Step::Run { value, .. } = ahead.next() {
+            prop_assert!((1..=100).contains(&ahead.runs_left()), "{} {:?}", ahead.runs_left(), ahead.answers());
+            ahead.record(value, verdict((value >= flip) != down));
+        }
     }
 
     #[test]

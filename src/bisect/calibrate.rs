@@ -17,6 +17,8 @@ pub struct Plan {
     pub rate: f64,
     /// The search is told the rate.
     pub rate_known: bool,
+    /// The search checks both ends first and verifies at the end, as a real one does; else both ends are certain.
+    pub checks: bool,
     pub error: f64,
     pub histories: u32,
     pub seed: u64,
@@ -26,15 +28,18 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     pub histories: u32,
+    /// Named a wrong place.
     pub wrong: u32,
+    /// Named none: the failure was not reproduced, or the answers fitted no place.
+    pub unnamed: u32,
     pub mean_runs: f64,
     /// Mean of the confidence that the searches claimed.
     pub claimed: f64,
 }
 
-/// Plays `plan`: the first bad release is drawn evenly from all but the first (which is good); both ends are certain.
+/// Plays `plan`: the first bad release is drawn evenly from all but the first (which is good).
 pub fn calibrate(plan: Plan) -> Calibration {
-    let mut wrong = 0;
+    let (mut wrong, mut unnamed) = (0, 0);
     let (mut runs, mut claimed) = (0_u64, 0.0);
     for history in 0..plan.histories {
         // A stream of its own for each history: another policy meets the same luck.
@@ -44,8 +49,11 @@ pub fn calibrate(plan: Plan) -> Calibration {
         let after = if plan.rate_known { Belief::Known(plan.rate) } else { Belief::NOTHING };
         let settings =
             Settings { error: plan.error, model: Model::OneSided { after }, ..Settings::default() };
-        let mut search = Search::with_certain_ends(plan.releases, settings);
-        if !plan.rate_known {
+        let mut search = match plan.checks {
+            true => Search::new(plan.releases, settings),
+            false => Search::with_certain_ends(plan.releases, settings),
+        };
+        if !plan.rate_known && !plan.checks {
             // A rate that is not told is learned at the bad end, as in a real search.
             let last = plan.releases - 1;
             while search.tallies().last().is_some_and(|t| t.corrupt < 4) {
@@ -66,14 +74,20 @@ pub fn calibrate(plan: Plan) -> Calibration {
                     break;
                 }
                 Step::Contradiction(_) => {
-                    wrong += 1;
+                    unnamed += 1;
                     break;
                 }
             }
         }
     }
     let n = f64::from(plan.histories.max(1));
-    Calibration { histories: plan.histories, wrong, mean_runs: runs as f64 / n, claimed: claimed / n }
+    Calibration {
+        histories: plan.histories,
+        wrong,
+        unnamed,
+        mean_runs: runs as f64 / n,
+        claimed: claimed / n,
+    }
 }
 
 fn draw(random: &mut ChaCha8Rng, rate: f64) -> Answer {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::forecast;
 use super::search::{Search, Step, Why};
 use crate::probe::{Answer, Seen, Stop};
 
@@ -19,7 +20,7 @@ pub trait Ground {
 /// Runs until the search ends. Answers that `search` holds already (measured before) are not run again.
 pub fn hunt(search: &mut Search, ground: &mut dyn Ground) -> Result<Step, Stop> {
     let mut made = vec![0_u32; search.tallies().len()];
-    let mut total = 0_u32;
+    let (mut total, mut seconds) = (0_u32, 0.0);
     loop {
         let (position, why) = match search.next() {
             Step::Run { position, why } => (position, why),
@@ -37,7 +38,10 @@ pub fn hunt(search: &mut Search, ground: &mut dyn Ground) -> Result<Step, Stop> 
         for one in &seen {
             search.record(position, one.answer);
         }
-        let line = progress(search, ground, position, why, &seen, total);
+        // Runs of one portion go side by side.
+        seconds += seen.iter().map(|one| one.seconds).fold(0.0, f64::max);
+        let each = seconds / f64::from(total.max(1));
+        let line = progress(search, ground, position, why, &seen, total) + &ahead(search, each);
         ground.say(&line);
     }
 }
@@ -73,6 +77,17 @@ fn progress(
         ));
     }
     line
+}
+
+/// "; about 12 more (8s)": an estimate, from what is believed by now and the time that a run took so far.
+fn ahead(search: &Search, seconds: f64) -> String {
+    let runs = forecast::runs_left(search);
+    if runs == 0 {
+        return String::new();
+    }
+    let least = if runs >= forecast::MOST { "more than " } else { "about " };
+    let time = std::time::Duration::try_from_secs_f64((f64::from(runs) * seconds).ceil()).unwrap_or_default();
+    format!("; {least}{runs} more ({})", humantime::format_duration(time))
 }
 
 /// The shortest run of positions around the likeliest that holds 95 % of the probability.

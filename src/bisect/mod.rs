@@ -9,6 +9,7 @@
 
 pub mod calibrate;
 pub mod delta;
+pub mod forecast;
 pub mod hunt;
 pub mod posterior;
 pub mod record;

@@ -118,13 +118,15 @@ impl Posterior {
         old.iter().zip(&new).map(at).collect()
     }
 
+    /// Expected failure rate of `position` if the change is at `first`.
+    pub fn rate(&self, first: usize, position: usize) -> f64 {
+        let rates = if position >= first { &self.after } else { &self.before };
+        rates.get(first).copied().unwrap_or(0.0)
+    }
+
     /// Chance that a run at `position` is corrupt.
     pub fn corrupt_at(&self, position: usize) -> f64 {
-        let rate = |first: usize| {
-            let rates = if position >= first { &self.after } else { &self.before };
-            rates.get(first).copied().unwrap_or(0.0)
-        };
-        self.first.iter().enumerate().map(|(first, weight)| weight * rate(first)).sum()
+        self.first.iter().enumerate().map(|(first, weight)| weight * self.rate(first, position)).sum()
     }
 
     /// Probability that the first bad position is one of `range`.

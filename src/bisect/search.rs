@@ -71,7 +71,9 @@ const GOOD_END_DOUBT: f64 = 0.05;
 /// Chance that a bad "good" end passes its first check. Clean runs at any later position count against it too.
 const GOOD_END_PASSES: f64 = 0.05;
 /// Corrupt runs that teach the rate at the bad end.
-const HITS_TO_LEARN: u32 = 4;
+pub const HITS_TO_LEARN: u32 = 4;
+/// As many times more untestable runs than for a place without any answer make one pass over a place with a few.
+const TOO_SELDOM: u32 = 10;
 /// Runs of the bad end without a hit after which the failure is not reproduced.
 pub const TRIES_AT_BAD_END: u32 = 200;
 
@@ -124,11 +126,13 @@ impl Search {
         Posterior::of(self.settings.model, &self.prior, &self.tallies)
     }
 
-    /// Nothing can be learned there.
+    /// Nothing, or too little, can be learned there.
     pub fn passed_over(&self, position: usize) -> bool {
-        self.tallies
-            .get(position)
-            .is_none_or(|t| t.testable() == 0 && t.untestable >= self.settings.untestable_after)
+        let after = self.settings.untestable_after;
+        self.tallies.get(position).is_none_or(|t| match t.testable() {
+            0 => t.untestable >= after,
+            runs => t.untestable / TOO_SELDOM >= after.saturating_mul(runs),
+        })
     }
 
     pub fn next(&self) -> Step {
@@ -204,12 +208,21 @@ impl Search {
         verdict::oddity(self).unwrap_or(Oddity::NoPlaceFits)
     }
 
-    /// A last look: the release before must stay clean and the first bad one corrupt, and so must one release well behind
-    /// it, or the history has more than one change.
+    /// A last look at both neighbours and behind them: the place before must stay clean, the first bad one must fail again, and
+    /// so must one well behind it, or the history has more than one change.
     fn verify(&self, found: &Found) -> Option<Step> {
         let tally = |position: usize| self.tallies.get(position).copied().unwrap_or_default();
         let run = |position| Some(Step::Run { position, why: Why::Verify });
         let last = self.tallies.len() - 1;
+        if matches!(self.settings.model, Model::OneSided { .. }) {
+            if found.last_good < found.first && !verdict::stayed_clean(self, found.last_good) {
+                return run(found.last_good);
+            }
+            if found.first < last && tally(found.first).corrupt == 1 && !verdict::once_only(self, found.first)
+            {
+                return run(found.first);
+            }
+        }
         let behind = (found.first + last).div_ceil(2);
         for position in [found.first, behind] {
             let t = tally(position);

@@ -103,7 +103,9 @@ fn contradiction(question: &Question, oddity: &Oddity, out: &mut String) {
 
 fn named(question: &Question, oddity: &Oddity) -> String {
     match oddity {
-        Oddity::CleanAgain { position, .. } => format!("{} is {oddity}", question.label(*position)),
+        Oddity::CleanAgain { position, .. } | Oddity::FailedOnce { position, .. } => {
+            format!("{} is {oddity}", question.label(*position))
+        }
         Oddity::EndUntestable { position } => {
             let reason = question.places.get(*position).and_then(|place| place.broken.clone());
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();

@@ -42,6 +42,13 @@ pub enum Oddity {
         clean: u32,
         chance: f64,
     },
+    /// The first bad place failed once and then was clean so often that, at the rate of the others, this would happen with
+    /// the given chance: that failure may be of another cause.
+    FailedOnce {
+        position: usize,
+        clean: u32,
+        chance: f64,
+    },
     /// Corrupt and clean answers contradict each other under every single change.
     NoPlaceFits,
 }
@@ -58,6 +65,9 @@ impl std::fmt::Display for Oddity {
                     "clean in {clean} runs behind the first bad one (chance {chance:.2e} if it were bad): more than one change"
                 )
             }
+            Oddity::FailedOnce { clean, chance, .. } => {
+                write!(f, "clean in {clean} runs but for one failure (chance {chance:.2e} if it were bad)")
+            }
             Oddity::NoPlaceFits => f.write_str("no single change explains the answers"),
         }
     }
@@ -66,6 +76,10 @@ impl std::fmt::Display for Oddity {
 /// Share of the asked error that the search itself uses up; the rest is for what the model does not know (that the rate
 /// is the same in all bad releases, what it is where it had to be learned).
 const IN_USE: f64 = 0.5;
+/// The place before the change is run on until its clean runs are by this factor less likely than the search needed.
+const VERIFIED: f64 = 0.5;
+/// A place that failed once is called odd at this share of the asked error: a single place has to be judged, after the fact.
+const ONCE: f64 = 0.1;
 
 /// The place, if one is certain enough by now.
 pub(super) fn found(search: &Search, posterior: &Posterior) -> Option<Found> {
@@ -93,9 +107,34 @@ fn place(search: &Search, posterior: &Posterior) -> Found {
         or_from,
         last_good: or_from.saturating_sub(1),
         confidence: posterior.within(or_from..=first),
-        oddities: (first + 1..=last).filter_map(|position| clean_again(search, position)).collect(),
+        oddities: failed_once(search, first)
+            .into_iter()
+            .chain((first + 1..=last).filter_map(|position| clean_again(search, position)))
+            .collect(),
         certain: false,
     }
+}
+
+/// Clean so often that another look would tell nothing.
+pub(super) fn stayed_clean(search: &Search, position: usize) -> bool {
+    chance_of_clean(search, position) <= search.settings().error * IN_USE * VERIFIED
+}
+
+/// Failed in one run, and clean so often beside it that the failure does not look like that of the others.
+pub(super) fn once_only(search: &Search, position: usize) -> bool {
+    search.tallies().get(position).is_some_and(|tally| tally.corrupt == 1)
+        && matches!(search.settings().model, Model::OneSided { .. })
+        && chance_of_clean(search, position) <= search.settings().error * ONCE
+}
+
+fn failed_once(search: &Search, position: usize) -> Option<Oddity> {
+    let clean = search.tallies().get(position)?.clean;
+    let last = search.tallies().len().checked_sub(1)?;
+    (position < last && once_only(search, position)).then(|| Oddity::FailedOnce {
+        position,
+        clean,
+        chance: chance_of_clean(search, position),
+    })
 }
 
 /// A position behind the change that is clean so often that it does not fit.

@@ -33,7 +33,7 @@ use crate::results::{Manifest, Recorder, ResultsError, builds};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
 use crate::run::event::Event;
-use crate::run::lab::Lab;
+use crate::run::lab::{BuildFailure, Lab};
 use crate::ui::Screen;
 
 /// Name of the file that says what was asked, beside `manifest.json`.
@@ -308,6 +308,28 @@ impl Prober {
         }
     }
 
+    /// Records that these runs cannot be made, because what they need could not be built.
+    pub fn not_built(&mut self, arm: &Arm, repeats: Range<u32>, what: &str) -> Result<Vec<Seen>, Stop> {
+        self.know_arms(std::slice::from_ref(arm))?;
+        let failure = BuildFailure { what: what.to_owned() };
+        for repeat in
+            repeats.clone().filter(|repeat| self.record(&arm.id, *repeat).is_none()).collect::<Vec<_>>()
+        {
+            let record = self.lab.not_built(arm, repeat, &failure);
+            self.recorder.append(&record).map_err(|e| Stop::Failed(e.to_string()))?;
+            self.known.insert((record.arm.clone(), repeat), record);
+        }
+        self.recorded(arm, repeats)
+    }
+
+    /// What is recorded of the runs: fewer than were asked for where a budget is spent, never none.
+    fn recorded(&self, arm: &Arm, repeats: Range<u32>) -> Result<Vec<Seen>, Stop> {
+        let seen: Vec<Seen> = repeats
+            .filter_map(|repeat| self.record(&arm.id, repeat).map(|record| self.target.see(record)))
+            .collect();
+        if seen.is_empty() { Err(Stop::Budget("no run is left to make".into())) } else { Ok(seen) }
+    }
+
     fn within_budget(&self, mut cells: Vec<Cell>) -> Result<Vec<Cell>, Stop> {
         if let Some(time) = self.budget.time
             && self.budget.clock.elapsed() >= time
@@ -343,11 +365,7 @@ impl Probe for Prober {
     fn probe(&mut self, arm: &Arm, repeats: Range<u32>) -> Result<Vec<Seen>, Stop> {
         let cells: Vec<Cell> = repeats.clone().map(|repeat| Cell { arm: 0, repeat }).collect();
         self.run_cells(std::slice::from_ref(arm), &cells)?;
-        let seen: Vec<Seen> = repeats
-            .filter_map(|repeat| self.record(&arm.id, repeat).map(|record| self.target.see(record)))
-            .collect();
-        // A budget may leave fewer than were asked for, never none.
-        if seen.is_empty() { Err(Stop::Budget("no run is left to make".into())) } else { Ok(seen) }
+        self.recorded(arm, repeats)
     }
 
     fn width(&self) -> u32 {
@@ -413,6 +431,11 @@ pub fn question_of(dir: &Path) -> Result<serde_json::Value, Failure> {
         |what: String| Failure::new(Exit::IncompatibleRecording, format!("{}: {what}", path.display()));
     let text = std::fs::read(&path).map_err(|e| broken(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| broken(e.to_string()))
+}
+
+/// Seconds for people, whole and rounded up.
+pub fn duration(seconds: f64) -> humantime::FormattedDuration {
+    humantime::format_duration(Duration::try_from_secs_f64(seconds.ceil()).unwrap_or_default())
 }
 
 /// The exit of a search that stopped early, after its screen has said so.

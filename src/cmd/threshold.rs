@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::cli::threshold::ThresholdArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
-use crate::cmd::prober::{Prepared, Prober, prepare, stopped};
+use crate::cmd::prober::{Prepared, Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::matrix::units::Size;
 use crate::model::arm::Arm;
@@ -84,6 +84,7 @@ fn axis(text: &str, step: Option<u64>) -> Result<(Field, Range), String> {
 }
 
 fn hunt(search: &mut Search, prober: &mut Prober, arm: &Arm, field: Field) -> Result<Outcome, Stop> {
+    let mut seconds = 0.0;
     loop {
         let (value, why) = match search.next() {
             Step::Run { value, why } => (value, why),
@@ -97,15 +98,18 @@ fn hunt(search: &mut Search, prober: &mut Prober, arm: &Arm, field: Field) -> Re
         };
         for one in &seen {
             let reason = one.reason.as_deref().and_then(|reason| reason.lines().next());
+            search.record(value, one.answer);
+            seconds += one.seconds;
+            let left = search.runs_left();
+            let time = duration(seconds / f64::from(search.runs().max(1)) * f64::from(left));
             prober.say(&format!(
-                "probe    {}={}: {}{}   ({})",
+                "probe    {}={}: {}{}   ({}; about {left} more, {time})",
                 field.name(),
                 field.show(value),
                 one.answer.word(),
                 reason.map(|reason| format!(" ({reason})")).unwrap_or_default(),
                 why.told(),
             ));
-            search.record(value, one.answer);
         }
     }
 }

@@ -96,6 +96,8 @@ const LOOSE: f64 = 0.2;
 const HITS: u32 = 3;
 /// A value is given up after so many runs without an answer.
 const UNTESTABLE: u32 = 2;
+/// Most runs that are looked ahead.
+const MOST_AHEAD: u32 = 2_000;
 /// Consecutive values that are run to see the shape of an axis that is not monotone.
 const WINDOW: u64 = 16;
 
@@ -117,6 +119,47 @@ impl Search {
 
     pub fn runs(&self) -> u32 {
         self.answers.values().map(|t| t.testable().saturating_add(t.untestable)).sum()
+    }
+
+    /// Runs until the search ends, if the flip is where it is predicted, or else in the middle of where it may be, and every
+    /// value behaves like its side. An estimate for people.
+    pub fn runs_left(&self) -> u32 {
+        let mut ahead = self.clone();
+        let known = self.known();
+        let flip = known.windows(2).find_map(|pair| match pair {
+            [(a, x), (b, y)] if x != y => Some((*a, *b, *x)),
+            _ => None,
+        });
+        let predicted = |low: u64, high: u64| self.predicted.filter(|p| *p > low && *p <= high);
+        let middle = |low: u64, high: u64| low + (high - low).div_ceil(2);
+        let (first, corrupt_below) = match flip {
+            Some((low, high, corrupt_below)) => {
+                (predicted(low, high).unwrap_or_else(|| middle(low, high)), corrupt_below)
+            }
+            None => self.elsewhere(&known),
+        };
+        for _ in 0..MOST_AHEAD {
+            let Step::Run { value, .. } = ahead.next() else { break };
+            ahead.record(value, word((value < first) == corrupt_below));
+        }
+        ahead.runs().saturating_sub(self.runs())
+    }
+
+    /// Where the flip may be while all known values are alike, and whether corrupt is below it.
+    fn elsewhere(&self, known: &[(u64, bool)]) -> (u64, bool) {
+        let (low, high) = (self.range.low, self.range.last());
+        let (Some((least, corrupt)), Some((most, _))) = (known.first().copied(), known.last().copied())
+        else {
+            return (self.predicted.unwrap_or(low + (high - low).div_ceil(2)), false);
+        };
+        let first = match self.predicted {
+            Some(first) if first <= least || first > most => first,
+            // The prediction is refuted: on the side that has more room.
+            _ if least - low > high - most => low + (least - low).div_ceil(2),
+            _ => most + (high - most).div_ceil(2).max(1),
+        };
+        // Below it is whatever the known values are, if they are below, or else the other.
+        (first, corrupt == (most < first))
     }
 
     /// What is known of a value at the given error; `None`: it needs another run.

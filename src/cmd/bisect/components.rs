@@ -6,6 +6,8 @@ use std::path::Path;
 use super::axis::{self, Axis, Source};
 use super::{print, trees};
 use crate::bisect::delta::minimise;
+use crate::bisect::search::{HITS_TO_LEARN, TRIES_AT_BAD_END};
+use crate::bisect::{Belief, Tally};
 use crate::cli::bisect::{BisectArgs, Find};
 use crate::cmd::Failure;
 use crate::cmd::prober::{Prepared, Prober, stopped};
@@ -14,6 +16,8 @@ use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::probe::{Answer, Change, Probe, Stop};
 
+/// A mixture is given up after so many runs without any answer.
+const UNTESTABLE_AFTER: u32 = 2;
 /// Parts that are replaced together.
 const COMPONENTS: [(&str, &[Role]); 4] = [
     ("NEO", &[Role::Neo]),
@@ -53,11 +57,20 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
         arms.into_iter().collect::<Result<_, _>>().map_err(|why| Failure::new(Exit::Usage, why))?;
     let mut prober = Prober::open(prepared, &arms, "components", &question, &args.search)?;
     let dir = prober.dir().to_owned();
+    // The first mixture is of all parts: the bad end, at which the rate is learned.
+    let mut belief = None;
     let mut mix = |taken: &[usize]| -> Result<Answer, Stop> {
         let (name, tree) = mixed(prepared, &good.1, &[(&bad.1, taken)], &dir).map_err(Stop::Failed)?;
         prober.add_driver(&name, tree)?;
         let changed = Change::Driver(name).apply(&arm).map_err(Stop::Failed)?;
-        let answer = decided(&mut prober, &changed, args)?;
+        let answer = match belief {
+            Some(belief) => decided(&mut prober, &changed, belief, args.error)?,
+            None => {
+                let learned = learn(&mut prober, &changed, args)?;
+                belief = Some(learned.1);
+                learned.0
+            }
+        };
         let parts: Vec<&str> =
             taken.iter().filter_map(|i| COMPONENTS.get(*i)).map(|(name, _)| *name).collect();
         let parts = if parts.is_empty() { "nothing".to_owned() } else { parts.join(" + ") };
@@ -105,26 +118,40 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
     super::run(args, prepared, axis, &device, "bisect")
 }
 
-/// Runs until the failure shows or a failing arm would have shown it, at the asked error.
-fn decided(prober: &mut Prober, arm: &Arm, args: &BisectArgs) -> Result<Answer, Stop> {
-    use crate::bisect::Belief;
-    let (mut clean, mut untestable) = (0_u32, 0_u32);
-    // What is known of the rate: the failing arms so far failed in four of four runs at the least, or as stated.
-    let belief = args.rate.map_or(Belief::Beta { a: 2.5, b: 0.5 }, Belief::Known);
-    let mut repeat = 0;
-    loop {
-        for seen in prober.probe(arm, repeat..repeat + 1)? {
-            match seen.answer {
-                Answer::Corrupt => return Ok(Answer::Corrupt),
-                Answer::Clean => clean += 1,
-                Answer::Untestable => untestable += 1,
-            }
+/// Runs the bad end until it has failed often enough to know how often it fails.
+fn learn(prober: &mut Prober, arm: &Arm, args: &BisectArgs) -> Result<(Answer, Belief), Stop> {
+    let mut tally = Tally::default();
+    let wanted = if args.rate.is_some() { 1 } else { HITS_TO_LEARN };
+    while tally.corrupt < wanted && tally.testable() < TRIES_AT_BAD_END {
+        let made = tally.testable() + tally.untestable;
+        for seen in prober.probe(arm, made..made + 1)? {
+            tally.add(seen.answer);
         }
-        repeat += 1;
-        if untestable >= 2 && clean == 0 {
+        if tally.testable() == 0 && tally.untestable >= UNTESTABLE_AFTER {
+            return Ok((Answer::Untestable, Belief::NOTHING));
+        }
+    }
+    let answer = if tally.corrupt > 0 { Answer::Corrupt } else { Answer::Clean };
+    let half = |count: u32| 0.5 + f64::from(count);
+    let learned = Belief::Beta { a: half(tally.corrupt), b: half(tally.clean) };
+    Ok((answer, args.rate.map_or(learned, Belief::Known)))
+}
+
+/// Runs until the failure shows or would have shown, at the asked error.
+fn decided(prober: &mut Prober, arm: &Arm, belief: Belief, error: f64) -> Result<Answer, Stop> {
+    let mut tally = Tally::default();
+    loop {
+        let made = tally.testable() + tally.untestable;
+        for seen in prober.probe(arm, made..made + 1)? {
+            tally.add(seen.answer);
+        }
+        if tally.corrupt > 0 {
+            return Ok(Answer::Corrupt);
+        }
+        if tally.clean == 0 && tally.untestable >= UNTESTABLE_AFTER {
             return Ok(Answer::Untestable);
         }
-        if belief.all_clean(0, 0, clean) <= args.error {
+        if tally.clean > 0 && belief.all_clean(0, 0, tally.clean) <= error {
             return Ok(Answer::Clean);
         }
     }

@@ -7,7 +7,8 @@ use super::git::Workshop;
 use crate::bisect::Ground;
 use crate::bisect::record::Question;
 use crate::cmd::prober::{Prepared, Prober};
-use crate::probe::{Answer, Probe, Seen, Stop};
+use crate::model::arm::Arm;
+use crate::probe::{Probe, Seen, Stop};
 
 /// See the module.
 pub struct Places<'a> {
@@ -19,21 +20,27 @@ pub struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// Builds a commit unless its runs are all recorded. The error is why it cannot be tested.
+    /// Builds a commit. The error is why it cannot be tested.
     fn commit(&mut self, hash: &str, driver: &str) -> Result<Result<(), String>, Stop> {
         let Some(workshop) = &self.workshop else {
             return Err(Stop::Failed("no build command for a commit".into()));
         };
-        if self.prober.manifest().drivers.contains_key(driver)
-            && let Ok(tree) = self.prepared.store.resolve(driver)
-        {
-            return self.prober.add_driver(driver, tree).map(Ok);
-        }
-        self.prober.say(&format!("build    {hash}"));
-        match workshop.build(&self.prepared.store, hash, driver) {
+        let built = match self.prepared.store.resolve(driver) {
+            Ok(tree) => Ok(tree),
+            Err(_) => {
+                self.prober.say(&format!("build    {hash}"));
+                workshop.build(&self.prepared.store, hash, driver)
+            }
+        };
+        match built {
             Ok(tree) => self.prober.add_driver(driver, tree).map(Ok),
             Err(reason) => Ok(Err(reason)),
         }
+    }
+
+    /// Nothing is to be built for runs that are all recorded.
+    fn known(&self, arm: &Arm, repeats: &Range<u32>) -> bool {
+        repeats.clone().all(|repeat| self.prober.record(&arm.id, repeat).is_some())
     }
 }
 
@@ -46,12 +53,16 @@ impl Ground for Places<'_> {
         let axis = self.axis;
         match axis.sources.get(position) {
             Some(Source::Ready(arm)) => self.prober.probe(arm, repeats),
+            Some(Source::Commit { arm, .. }) if self.known(arm, &repeats) => self.prober.probe(arm, repeats),
             Some(Source::Commit { hash, driver, arm }) => match self.commit(hash, driver)? {
                 Ok(()) => self.prober.probe(arm, repeats),
-                // Not recorded as runs: nothing ran. The store has no such build, so a resumed search tries again.
-                Err(reason) => Ok(repeats.map(|_| untestable(&reason)).collect()),
+                // As in `run`: what a build failure leaves untested is on record, so that the search can be retraced.
+                Err(reason) => self.prober.not_built(arm, repeats, &reason),
             },
-            Some(Source::Broken(reason)) => Ok(repeats.map(|_| untestable(reason)).collect()),
+            // Known before the search, which does not ask for it.
+            Some(Source::Broken(reason)) => {
+                Err(Stop::Failed(format!("a broken place was to be run: {reason}")))
+            }
             None => Err(Stop::Failed(format!("position {position} is outside of the axis"))),
         }
     }
@@ -62,15 +73,5 @@ impl Ground for Places<'_> {
 
     fn say(&mut self, line: &str) {
         self.prober.say(line);
-    }
-}
-
-fn untestable(reason: &str) -> Seen {
-    Seen {
-        answer: Answer::Untestable,
-        verdict: "build-failed".into(),
-        signature: "build-failed".into(),
-        seconds: 0.0,
-        reason: Some(reason.to_owned()),
     }
 }

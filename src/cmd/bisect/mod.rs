@@ -27,6 +27,7 @@ pub fn bisect(args: &BisectArgs) -> Result<Exit, Failure> {
                 releases: usize::from(*releases),
                 rate: *rate,
                 rate_known: !learn,
+                checks: false,
                 error: *error,
                 histories: *histories,
                 seed: *seed,
