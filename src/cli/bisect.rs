@@ -10,6 +10,9 @@ use super::search::SearchArgs;
 /// Runs one arm at places of an ordered axis until one place is certain enough. One corrupt run proves a place bad; how many
 /// clean runs make it good follows from the failure's rate, which is learned at the bad end. Both ends are checked first,
 /// untestable places are passed over and named, and the neighbours are looked at again at the end.
+///
+/// There are no shards: each step decides the next. Runs of one step go side by side (--jobs), and runs that other machines
+/// made of the same arm, build and device count with --reuse.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

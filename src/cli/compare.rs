@@ -42,6 +42,10 @@ pub struct CompareArgs {
     /// printed.
     #[arg(long, requires = "with")]
     pub pool: bool,
+    /// Only this part of the pairs (`2/4`), by a stable hash of arms and repeat: shares of one comparison. Put together with
+    /// `--shard 1/4 --resume DIR --with DIR…`.
+    #[arg(long, value_name = "M/N", conflicts_with = "until_decided")]
+    pub shard: Option<crate::plan::shard::Shard>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -30,6 +30,10 @@ pub struct KeysArgs {
     /// Only keys of the list that fit this pattern.
     #[arg(long, value_name = "PATTERN", requires = "list")]
     pub pattern: Option<String>,
+    /// Only this part of the keys (`2/4`), by a stable hash of the key: shares of one sweep for several machines. Each of them
+    /// runs the arm without any key, too.
+    #[arg(long, value_name = "M/N")]
+    pub shard: Option<crate::plan::shard::Shard>,
     #[command(flatten)]
     pub search: SearchArgs,
 }

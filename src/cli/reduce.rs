@@ -8,7 +8,9 @@ use super::search::SearchArgs;
 ///
 /// Takes away debug keys and flags and makes every number as small as it may be (copies, chunk, elements, kernels…), keeping
 /// what gives the same signature at a rate not below the floor. At the end the arm as written and the reduced one are measured
-/// again, and the reduced one is printed as a matrix.
+/// again, and what became of it is printed.
+///
+/// There are no shards: whether one change is kept decides the next. Runs of one candidate go side by side (--jobs).
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 reduced, or nothing can be taken away; 12 a budget was spent; 13 the arm does not fail."

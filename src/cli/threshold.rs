@@ -9,6 +9,8 @@ use super::search::SearchArgs;
 /// Where the driver's own rule is known (private memory of the module against global memory), the boundary is predicted from
 /// the build and printed beside the measured one. The values beside the flip are repeated; values far from it are looked at
 /// too, so that an axis that repeats or flips twice is noticed.
+///
+/// There are no shards: each run decides the next value. To use several machines, cut the range.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     repro-matrix threshold m.toml --arm over/file-r --variant kernels=1..1024\n  \

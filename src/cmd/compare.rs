@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use crate::cli::compare::CompareArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
-use crate::cmd::prober::{Prepared, Prober, prepare, stopped};
+use crate::cmd::prober::{Prepared, Prober, duration, prepare, stopped};
 use crate::driver;
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
+use crate::plan::shard::shard_of;
 use crate::probe::{Answer, Change, Probe, Stop, Target};
 use crate::results::Manifest;
 use crate::run::dispatcher::Cell;
@@ -29,12 +31,14 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let prepared = prepare(&args.matrix, &[], &args.search)?;
     let same = args.a == args.b;
     let (a, b) = arms(args, &prepared)?;
+    let ours = pairs(args, &a, &b)?;
     let question = serde_json::json!({
         "verb": "compare", "a": a.id, "b": b.id, "until_decided": args.until_decided, "target": args.search.target(),
+        "shard": args.shard.map(|shard| shard.to_string()),
     });
     let mut prober = Prober::open(&prepared, &[a.clone(), b.clone()], "compare", &question, &args.search)?;
     let dir = prober.dir().to_owned();
-    if let Err(stop) = take_turns(args, &mut prober, &a, &b, same)
+    if let Err(stop) = take_turns(args, &mut prober, (&a, &b), &ours, same)
         && !matches!(stop, Stop::Budget(_))
     {
         return Err(stopped(stop, &dir));
@@ -111,26 +115,52 @@ fn arms(args: &CompareArgs, prepared: &Prepared) -> Result<(Arm, Arm), Failure> 
     Ok((together(a), together(b)))
 }
 
+/// The repeats to run: those of the shard.
+fn pairs(args: &CompareArgs, a: &Arm, b: &Arm) -> Result<Vec<u32>, Failure> {
+    let mut pairs: Vec<u32> = (0..args.runs).collect();
+    if let Some(shard) = args.shard {
+        pairs.retain(|repeat| shard_of(&format!("{} {} {repeat}", a.id, b.id), shard.of) == shard.index);
+        if pairs.is_empty() {
+            let what = format!("none of {} pairs falls to shard {shard}", args.runs);
+            return Err(Failure::with_help(Exit::NothingSelected, what, "more --runs, or fewer shards"));
+        }
+    }
+    Ok(pairs)
+}
+
 /// Pairs in an order drawn anew, a few at a time.
-fn take_turns(args: &CompareArgs, prober: &mut Prober, a: &Arm, b: &Arm, same: bool) -> Result<(), Stop> {
+fn take_turns(
+    args: &CompareArgs,
+    prober: &mut Prober,
+    (a, b): (&Arm, &Arm),
+    ours: &[u32],
+    same: bool,
+) -> Result<(), Stop> {
     let arms = [a.clone(), b.clone()];
-    let batch = if args.until_decided { prober.width().max(2) } else { args.runs };
-    let mut next = 0;
-    while next < args.runs {
-        let until = next.saturating_add(batch).min(args.runs);
-        let cells: Vec<Cell> = (next..until)
+    // Few enough to be looked at in between, many enough to keep all cores busy.
+    let portion = (prober.width() as usize).max(2) * if args.until_decided { 1 } else { 4 };
+    let clock = Instant::now();
+    let mut done = 0;
+    for repeats in ours.chunks(portion) {
+        let cells: Vec<Cell> = (repeats.iter())
             .flat_map(|repeat| {
-                let first = usize::from(coin(repeat));
-                [Cell { arm: first, repeat }, Cell { arm: 1 - first, repeat }]
+                let first = usize::from(coin(*repeat));
+                [Cell { arm: first, repeat: *repeat }, Cell { arm: 1 - first, repeat: *repeat }]
             })
             .collect();
+        let fresh = prober.fresh;
         prober.run_cells(&arms, &cells)?;
-        next = until;
+        done += repeats.len();
+        if prober.fresh > fresh {
+            let left = clock.elapsed().as_secs_f64() / done as f64 * (ours.len() - done) as f64;
+            let most = if args.until_decided { "at most " } else { "about " };
+            prober.say(&format!("pairs    {done}/{}; {most}{} left", ours.len(), duration(left)));
+        }
         if args.until_decided && !same {
             let of = |arm: &Arm, prober: &Prober| {
                 let mut tally = Tally::default();
-                for repeat in 0..next {
-                    if let Some(record) = prober.record(&arm.id, repeat) {
+                for repeat in ours.iter().take(done) {
+                    if let Some(record) = prober.record(&arm.id, *repeat) {
                         count(&mut tally, prober.target(), record);
                     }
                 }
@@ -138,7 +168,7 @@ fn take_turns(args: &CompareArgs, prober: &mut Prober, a: &Arm, b: &Arm, same: b
             };
             let pair = Pair::of(of(a, prober), of(b, prober));
             if pair.differ_anytime() {
-                prober.say(&format!("decided  after {next} runs of each"));
+                prober.say(&format!("decided  after {done} runs of each"));
                 return Ok(());
             }
         }

@@ -1,30 +1,40 @@
 //! `repro-matrix keys`.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use crate::bisect::Belief;
 use crate::cli::keys::KeysArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
-use crate::cmd::prober::{Prober, prepare, stopped};
+use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::plan::select::glob;
+use crate::plan::shard::shard_of;
 use crate::probe::{Answer, Change, FAILURES, Probe, Seen, Stop, signature_class};
 use crate::run::dispatcher::Cell;
 
 /// Chance that a key that changes nothing is called a cure.
 const ERROR: f64 = 0.01;
-/// Runs of the arm without any key: its rate decides how many clean runs a cure needs.
+/// Failures of the arm without any key: its rate decides how many clean runs a cure needs.
 const BASELINE: u32 = 4;
 const MOST_RUNS: u32 = 200;
 
 pub fn keys(args: &KeysArgs) -> Result<Exit, Failure> {
     let prepared = prepare(&args.matrix, &[], &args.search)?;
     let arm = prepared.one_arm(&args.arm)?;
-    let keys = listed(args)?;
+    let mut keys = listed(args)?;
+    if let Some(shard) = args.shard {
+        // All values of a key together: whether the driver knows the key follows from all of them.
+        keys.retain(|(key, _)| shard_of(&format!("{} {key}", arm.id), shard.of) == shard.index);
+        if keys.is_empty() {
+            return Err(Failure::new(Exit::NothingSelected, format!("no key falls to shard {shard}")));
+        }
+    }
     let question = serde_json::json!({
         "verb": "keys", "arm": arm.id, "keys": keys, "target": args.search.target(),
+        "shard": args.shard.map(|shard| shard.to_string()),
     });
     let mut prober = Prober::open(&prepared, std::slice::from_ref(&arm), "keys", &question, &args.search)?;
     let dir = prober.dir().to_owned();
@@ -38,7 +48,7 @@ pub fn keys(args: &KeysArgs) -> Result<Exit, Failure> {
     match done {
         Err(stop) => Err(stopped(stop, &dir)),
         Ok(false) => {
-            Err(Failure::new(Exit::NotReproduced, format!("{} does not fail without any key", arm.id)))
+            Err(Failure::new(Exit::NotReproduced, format!("{} did not fail without any key", arm.id)))
         }
         Ok(true) if sorted.contains_key(OPEN) => Ok(Exit::Inconclusive),
         Ok(true) => Ok(Exit::AsExpected),
@@ -101,26 +111,49 @@ fn sweep(
     keys: &[(String, String)],
     sorted: &mut BTreeMap<&'static str, Vec<String>>,
 ) -> Result<bool, Stop> {
-    let base = prober.probe(arm, 0..BASELINE)?;
-    let hits = base.iter().filter(|one| one.answer == Answer::Corrupt).count() as u32;
-    let clean = base.iter().filter(|one| one.answer == Answer::Clean).count() as u32;
-    let Some(class) =
-        base.iter().find(|one| one.answer == Answer::Corrupt).map(|one| signature_class(&one.signature))
-    else {
-        return Ok(false);
-    };
-    prober.say(&format!("without  {hits}/{} runs fail: {class}", hits + clean));
+    let (mut hits, mut clean, mut made) = (0, 0, 0);
+    let mut class = None;
+    while hits < BASELINE && made < MOST_RUNS {
+        let seen = prober.probe(arm, made..made + prober.width())?;
+        made += u32::try_from(seen.len()).unwrap_or(1);
+        for one in seen {
+            match one.answer {
+                Answer::Corrupt => {
+                    hits += 1;
+                    class.get_or_insert_with(|| signature_class(&one.signature));
+                }
+                Answer::Clean => clean += 1,
+                Answer::Untestable => {}
+            }
+        }
+        if hits + clean == 0 && made >= BASELINE {
+            break;
+        }
+    }
+    prober.say(&format!("without  {hits}/{} runs fail", hits + clean));
+    let Some(class) = class else { return Ok(false) };
+    prober.say(&format!("failure  {class}"));
     let arms: Vec<Arm> = keys
         .iter()
         .map(|(key, value)| Change::Key(key.clone(), Some(value.clone())).apply(arm))
         .collect::<Result<_, _>>()
         .map_err(Stop::Failed)?;
     // The first run of all of them side by side; then those that came out clean again and again.
-    let cells: Vec<Cell> = (0..arms.len()).map(|arm| Cell { arm, repeat: 0 }).collect();
-    prober.run_cells(&arms, &cells)?;
+    first_runs(prober, &arms)?;
     let mut settled = Vec::new();
-    for arm in &arms {
-        settled.push(settle(prober, arm, &class, (hits, clean))?);
+    let clock = Instant::now();
+    let mut stop = None;
+    for (arm, (key, value)) in arms.iter().zip(keys) {
+        match settle(prober, arm, &class, (hits, clean)) {
+            Ok(one) => settled.push(one),
+            Err(why) => {
+                stop = Some(why);
+                break;
+            }
+        }
+        let (done, left) = (settled.len(), arms.len() - settled.len());
+        let time = duration(clock.elapsed().as_secs_f64() / done as f64 * left as f64);
+        prober.say(&format!("keys     {done}/{}: {key}={value} is settled; about {time} left", arms.len()));
     }
     let known: std::collections::BTreeSet<&String> = (keys.iter().zip(&settled))
         .filter(|(_, (what, _))| *what != UNKNOWN)
@@ -132,7 +165,21 @@ fn sweep(
         prober.say(&format!("key      {key}={value}: {what}"));
         sorted.entry(what).or_default().push(format!("{key}={value}{why}"));
     }
-    Ok(true)
+    stop.map_or(Ok(true), Err)
+}
+
+/// One run of each, some at a time.
+fn first_runs(prober: &mut Prober, arms: &[Arm]) -> Result<(), Stop> {
+    let clock = Instant::now();
+    let portion = prober.width() as usize * 8;
+    for (index, some) in arms.chunks(portion).enumerate() {
+        let cells: Vec<Cell> = (0..some.len()).map(|arm| Cell { arm, repeat: 0 }).collect();
+        prober.run_cells(some, &cells)?;
+        let done = index * portion + some.len();
+        let left = clock.elapsed().as_secs_f64() / done as f64 * (arms.len() - done) as f64;
+        prober.say(&format!("first    {done}/{} keys have run; about {} left", arms.len(), duration(left)));
+    }
+    Ok(())
 }
 
 fn settle(

@@ -1,9 +1,11 @@
 //! `repro-matrix reduce`.
 
+use std::time::Instant;
+
 use crate::cli::reduce::ReduceArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
-use crate::cmd::prober::{Prober, prepare, stopped};
+use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::probe::{Answer, Change, Probe, Stop, signature_class};
@@ -32,10 +34,15 @@ pub fn reduce(args: &ReduceArgs) -> Result<Exit, Failure> {
     let mut target = args.search.target();
     target.class = Some(class);
     prober.set_target(target);
-    let reduced = crate::reduce::reduce(&arm, &args.keep, &mut |candidate| {
+    let (clock, mut tried) = (Instant::now(), 0_u32);
+    let reduced = crate::reduce::reduce(&arm, &args.keep, &mut |candidate, left| {
         let fails = often_enough(&mut prober, candidate, args)?;
+        tried += 1;
         let change = candidate.id.strip_prefix(&arm.id).unwrap_or(&candidate.id);
-        prober.say(&format!("{}    {change}", if fails { "kept " } else { "needs" }));
+        let time = duration(clock.elapsed().as_secs_f64() / f64::from(tried) * f64::from(left));
+        let kept = if fails { "kept " } else { "needs" };
+        prober
+            .say(&format!("{kept}    {change}   ({left} more in this pass if none is superfluous, {time})"));
         Ok(fails)
     });
     let reduced = reduced.map_err(|stop| stopped(stop, &dir))?;

@@ -38,7 +38,9 @@ fn found(args: &VerdictArgs) -> Result<Exit, Failure> {
     let dir = prober.dir().to_owned();
     let (mut clean, mut untestable) = (0_u32, 0_u32);
     let belief = Belief::Known(args.rate);
-    let mut next = 0;
+    // Clean runs that it takes; one corrupt run ends it before.
+    let wanted = (args.error.ln() / (1.0 - args.rate).ln()).ceil().max(1.0);
+    let (mut next, mut made) = (0, 0);
     let answer = loop {
         let width = prober.width();
         let seen = match prober.probe(&arm, next..next + width) {
@@ -53,7 +55,11 @@ fn found(args: &VerdictArgs) -> Result<Exit, Failure> {
         next += width;
         for one in &seen {
             let reason = one.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            prober.say(&format!("run      {}: {}{reason}", arm.id, one.signature));
+            made += 1;
+            prober.say(&format!(
+                "run      {}: {}{reason}   ({made}; {wanted:.0} clean ones are enough)",
+                arm.id, one.signature
+            ));
             match one.answer {
                 Answer::Corrupt => {}
                 Answer::Clean => clean += 1,

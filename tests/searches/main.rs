@@ -1,6 +1,10 @@
 //! Searches end to end: the real driver, in stand-in builds whose answer is known, on the simulated A770.
 
-#[path = "support/standin.rs"]
+mod comparisons;
+mod histories;
+mod resumed;
+mod shards;
+#[path = "../support/standin.rs"]
 mod standin;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +58,15 @@ fn driver_releases_are_searched_logged_replayed_and_resumed() {
     ] {
         lab.add(name, kind);
     }
+    // The very same files under another name are one place.
+    let twin = lab.path().join("made/neo-1.16/libze_intel_gpu.so.1");
+    let added = lab
+        .tool()
+        .args(["drivers", "add", "neo-1.17", "--base", "default", "--lib"])
+        .arg(twin)
+        .output()
+        .unwrap();
+    assert!(added.status.success(), "{}", all(&added));
     let results = lab.path().join("results");
     // A budget that is too small: stops, says so, and is taken up again.
     let out = bisect(&lab, &results, &["--drivers", "neo-1.*", "--max-runs", "6"]);
@@ -67,6 +80,7 @@ fn driver_releases_are_searched_logged_replayed_and_resumed() {
     assert!(said.contains("first bad   neo-1.14"), "{said}");
     assert!(said.contains("last good   neo-1.12"), "{said}");
     assert!(said.contains("may be any of: neo-1.13"), "{said}");
+    assert!(said.contains("(same build: neo-1.17)"), "{said}");
     assert!(runs(&dir) < 50, "{} runs", runs(&dir));
     // The record alone comes to the same end, and another question is refused.
     let replay = lab.tool().args(["bisect", "replay", &resume]).output().unwrap();
@@ -159,7 +173,7 @@ fn stock_and_patched_differ_and_a_build_does_not_differ_from_itself() {
     assert_eq!((code, &json["differ"], &json["spurious"]), (Some(0), &false.into(), &0.0.into()), "{json}");
 }
 
-/// A project of stand-ins under git: six commits, of which one does not compile.
+/// A project of stand-ins under git: six commits, of which one does not compile and one takes too long.
 #[test]
 fn git_is_searched_as_caller_and_served_as_callee() {
     let lab = Lab::new();
@@ -188,38 +202,51 @@ fn git_is_searched_as_caller_and_served_as_callee() {
     ] {
         let source = if release == "3" { "this is no C\n".to_owned() } else { lab.source(release, kind) };
         std::fs::write(repo.join("driver.c"), source).unwrap();
+        std::fs::write(repo.join("seconds"), if release == "4" { "600" } else { "0" }).unwrap();
         git(&["add", "."]);
         git(&["commit", "-q", "-m", &format!("release {release}")]);
         commits.push(git(&["rev-parse", "HEAD"]));
     }
     let build = format!("cc {} -o libze_intel_gpu.so.1 driver.c", lab.compile_args());
+    let slow = format!("sleep $(cat seconds) && {build}");
     let results = lab.path().join("results");
-    let out = bisect(
-        &lab,
-        &results,
-        &[
-            "--git",
-            repo.to_str().unwrap(),
-            "--build",
-            &build,
-            "--lib",
-            "libze_intel_gpu.so.1",
-            "--good",
-            &commits[0],
-            "--bad",
-            "HEAD",
-        ],
-    );
+    let args = [
+        "--git",
+        repo.to_str().unwrap(),
+        "--build",
+        &slow,
+        "--build-timeout",
+        "20s",
+        "--lib",
+        "libze_intel_gpu.so.1",
+        "--good",
+        &commits[0],
+        "--bad",
+        "HEAD",
+    ];
+    let out = bisect(&lab, &results, &args);
     let said = all(&out);
     assert_eq!(out.status.code(), Some(0), "{said}");
     assert!(said.contains(&format!("first bad   {}", &commits[4][..12])), "{said}");
-    assert!(said.contains(&format!("last good   {}", &commits[3][..12])), "{said}");
+    assert!(said.contains(&format!("last good   {}", &commits[1][..12])), "{said}");
+    let [no_c, slow] = [2, 3].map(|release: usize| &commits[release][..12]);
     assert!(
-        said.contains(&format!("{}  untestable", &commits[2][..12])),
-        "release 3 does not compile\n{said}"
+        said.contains(&format!("untestable between them, so it may be any of: {no_c}, {slow}")),
+        "{said}"
     );
+    assert!(said.contains("the build failed (exit status: 1)"), "{said}");
+    assert!(said.contains("the build took longer than 20s"), "{said}");
     assert!(said.contains("release 5"), "the commit is named\n{said}");
     assert!(git(&["worktree", "list"]).lines().count() == 1, "no work tree is left behind");
+    // What could not be built is on record: the search can be retraced without the repository.
+    let replay = lab.tool().args(["bisect", "replay"]).arg(only(&results, "bisect")).output().unwrap();
+    assert_eq!(replay.status.code(), Some(0), "{}", all(&replay));
+    assert!(all(&replay).contains(&format!("first bad   {}", &commits[4][..12])), "{}", all(&replay));
+    // Nothing is built twice.
+    assert!(said.contains(&format!("build    {}", commits[5])), "{said}");
+    let again = bisect(&lab, &lab.path().join("again"), &[&args[..], &["--max-runs", "1"]].concat());
+    assert_eq!(again.status.code(), Some(12), "{}", all(&again));
+    assert!(!all(&again).contains(&format!("build    {}", commits[5])), "{}", all(&again));
 
     // As callee: git itself searches, the commit that does not compile is skipped by the script.
     let tool = env!("CARGO_BIN_EXE_repro-matrix");
@@ -396,7 +423,6 @@ fn keys_are_sorted_into_cures_and_others() {
 fn the_component_that_matters_is_named() {
     let lab = Lab::new();
     lab.add("old", Kind::Cured);
-    lab.add("new", Kind::Stock);
     // The same loader and compiler but for a byte behind the end, so that they are other files: nothing of the failure.
     let store = lab.path().join("data/drivers");
     for name in ["libze_loader", "libigdgmm"] {
@@ -425,9 +451,15 @@ fn the_component_that_matters_is_named() {
         .output()
         .unwrap();
     assert!(added.status.success(), "{}", all(&added));
-    let out = bisect(&lab, &lab.path().join("results"), &["--drivers", "old,newer", "--components"]);
+    lab.add("mid", Kind::Cured);
+    let out = bisect(&lab, &lab.path().join("results"), &["--drivers", "old,mid,newer", "--components"]);
     assert_eq!(out.status.code(), Some(0), "{}", all(&out));
-    assert!(all(&out).contains("what matters: NEO of newer"), "{}", all(&out));
+    let said = all(&out);
+    assert!(said.contains("what matters: NEO of newer"), "{said}");
+    assert!(said.contains("mix      NEO of newer in old: corrupt"), "{said}");
+    assert!(!said.contains("mix      IGC"), "both have the same compiler\n{said}");
+    // Then its releases, in a build that is otherwise the old one.
+    assert!(said.contains("first bad   NEO of newer") && said.contains("last good   NEO of mid"), "{said}");
 }
 
 fn find(dir: &Path, name: &str) -> Option<PathBuf> {
