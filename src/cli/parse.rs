@@ -5,14 +5,16 @@ use std::path::PathBuf;
 /// Turn a log into JSON facts.
 ///
 /// Reads a log that a driver, strace, the kernel or the simulated device wrote, and prints what a verdict would be
-/// made of. Plain or gzip, any size: memory is bounded. Lines that are not understood are counted in the facts.
+/// made of. Plain or gzip, any size: memory is bounded. Lines that are
+/// not understood are counted in the facts, and so are those of no such log (`foreign_lines`: a program's own output).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     repro-matrix parse neo run.log\n  \
     repro-matrix parse neo stderr.gz --stream stderr\n  \
     journalctl -k -o cat | repro-matrix parse kmsg - --device 0000:c3:00.0\n  \
     dmesg | repro-matrix parse kmsg - --from 7000.0 --until 7004.5\n\n\
-    Exit codes: 0 facts printed; 2 the file cannot be opened; 40 it is damaged or of a newer version.")]
+    Exit codes: 0 facts printed; 2 the file cannot be opened; 40 it is damaged, of a newer version, or has no line of \
+    such a log.")]
 pub struct ParseArgs {
     /// What wrote the log.
     #[arg(value_enum)]

@@ -1,6 +1,6 @@
 //! `repro-matrix parse`: a log file in, JSON facts out.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use serde::Serialize;
 
@@ -23,44 +23,50 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
                 None => Stream::Mixed,
             };
             let mut sink = neo::OneStream { parser: neo::Parser::default(), stream };
-            read(args, &mut sink)?;
-            print(args, &sink.parser.finish())
+            let lines = read(args, &mut sink)?;
+            let foreign = sink.parser.foreign();
+            print(args, &sink.parser.finish(), lines, Some(foreign))
         }
         LogFormat::Strace => {
             let mut sink = strace::Parser::default();
-            read(args, &mut sink)?;
-            print(args, &sink.finish())
+            let lines = read(args, &mut sink)?;
+            let facts = sink.finish();
+            print(args, &facts, lines, Some(facts.not_understood))
         }
         LogFormat::Kmsg => {
             let monotonic = (args.from.is_some() || args.until.is_some())
                 .then(|| Span { from: args.from.unwrap_or(0), until: args.until.unwrap_or(u64::MAX) });
             let options = kmsg::Options { monotonic, device: args.device.clone(), ..Default::default() };
             let mut sink = kmsg::Parser::new(options);
-            read(args, &mut sink)?;
-            print(args, &sink.finish())
+            let lines = read(args, &mut sink)?;
+            let foreign = sink.foreign();
+            print(args, &sink.finish(), lines, Some(foreign))
         }
         LogFormat::Runtime => {
             let mut sink = runtime::Parser::default();
-            read(args, &mut sink)?;
-            print(args, &sink.finish())
+            let lines = read(args, &mut sink)?;
+            // It looks for a few messages in what a program prints, and takes no note of the rest.
+            print(args, &sink.finish(), lines, None)
         }
         LogFormat::ZeApi => {
             let mut sink = ze_api::Parser::default();
-            read(args, &mut sink)?;
-            print(args, &sink.finish())
+            let lines = read(args, &mut sink)?;
+            let foreign = sink.foreign();
+            print(args, &sink.finish(), lines, Some(foreign))
         }
         LogFormat::XeTrace => {
             let mut sink = xe_trace::Parser::new(args.device.as_deref());
-            read(args, &mut sink)?;
-            print(args, &sink.finish())
+            let lines = read(args, &mut sink)?;
+            let facts = sink.finish();
+            print(args, &facts, lines, Some(facts.not_understood))
         }
         LogFormat::Sim => {
             let mut sink = sim::Parser::new(sim::Known::default());
-            read(args, &mut sink)?;
+            let lines = read(args, &mut sink)?;
             let facts = sink.finish().map_err(|error| {
                 Failure::new(Exit::IncompatibleRecording, format_args!("{}: {error}", args.file.display()))
             })?;
-            print(args, &facts)
+            print(args, &facts, lines, None)
         }
     }
 }
@@ -74,29 +80,64 @@ fn refuse_misplaced_options(args: &ParseArgs) -> Result<(), Failure> {
     } else if misplaced {
         "--device, --from and --until go with `parse kmsg` (--device also with `parse xe-trace`)"
     } else {
-        return Ok(());
+        return match (args.from, args.until) {
+            (Some(from), Some(until)) if from >= until => {
+                Err(Failure::new(Exit::Usage, "--from is not before --until: no record can lie between them"))
+            }
+            _ => Ok(()),
+        };
     };
     Err(Failure::new(Exit::Usage, wrong))
 }
 
-fn read(args: &ParseArgs, sink: &mut impl LineSink) -> Result<(), Failure> {
+/// Counts the lines that are not blank on their way.
+struct Counted<'a, S>(&'a mut S, u64);
+
+impl<S: LineSink> LineSink for Counted<'_, S> {
+    fn line(&mut self, line: &[u8]) {
+        self.1 += u64::from(!line.trim_ascii().is_empty());
+        self.0.line(line);
+    }
+
+    fn cut(&mut self) {
+        self.0.cut();
+    }
+}
+
+/// Gives the file to the sink, and how many of its lines are not blank.
+fn read(args: &ParseArgs, sink: &mut impl LineSink) -> Result<u64, Failure> {
     let name = args.file.display();
     let source = input::open(&args.file)
         .map_err(|error| Failure::new(Exit::Usage, format_args!("cannot read {name}: {error}")))?;
-    input::feed(source, sink).map_err(|error| {
+    let mut counted = Counted(sink, 0);
+    input::feed(source, &mut counted).map_err(|error| {
         Failure::new(Exit::IncompatibleRecording, format_args!("{name} is damaged: {error}"))
-    })
+    })?;
+    Ok(counted.1)
 }
 
-fn print(args: &ParseArgs, facts: &impl Serialize) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
-    let pretty = args.pretty || (!args.json && out.is_terminal());
-    let json = if pretty { serde_json::to_string_pretty(facts) } else { serde_json::to_string(facts) };
-    let json = json.map_err(|error| Failure::new(Exit::Internal, format_args!("facts to JSON: {error}")))?;
-    match writeln!(out, "{json}").and_then(|()| out.flush()) {
-        // The reader has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::AsExpected),
-        Err(error) => Err(Failure::new(Exit::CannotRecord, format_args!("cannot write the facts: {error}"))),
-        Ok(()) => Ok(Exit::AsExpected),
+/// Prints the facts with the number of lines that are of no such log, where that is known. If all are, the facts say
+/// nothing of what the log's writer did: no success.
+fn print(
+    args: &ParseArgs,
+    facts: &impl Serialize,
+    lines: u64,
+    foreign: Option<u64>,
+) -> Result<Exit, Failure> {
+    let bad = |error| Failure::new(Exit::Internal, format_args!("facts to JSON: {error}"));
+    let mut facts = serde_json::to_value(facts).map_err(bad)?;
+    if let (Some(foreign), Some(fields)) = (foreign, facts.as_object_mut()) {
+        fields.insert("foreign_lines".to_owned(), foreign.into());
     }
+    let pretty = args.pretty || (!args.json && io::stdout().is_terminal());
+    let json = if pretty { serde_json::to_string_pretty(&facts) } else { serde_json::to_string(&facts) };
+    super::say::print(&format!("{}\n", json.map_err(bad)?))?;
+    if lines > 0 && foreign == Some(lines) {
+        let name = args.file.display();
+        return Err(Failure::new(
+            Exit::IncompatibleRecording,
+            format_args!("{name}: none of its {lines} lines is of such a log: was another program's given?"),
+        ));
+    }
+    Ok(Exit::AsExpected)
 }

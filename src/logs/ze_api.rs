@@ -35,6 +35,8 @@ pub struct Parser {
     open: BTreeMap<(String, String), u64>,
     /// Handle → index in `kernels`.
     handles: BTreeMap<String, usize>,
+    /// Lines that do not begin as the trace's do.
+    foreign: u64,
 }
 
 impl LineSink for Parser {
@@ -50,7 +52,10 @@ impl LineSink for Parser {
             }
             return;
         }
-        let Some((thread, message)) = head(&text) else { return };
+        let Some((thread, message)) = head(&text) else {
+            self.foreign += u64::from(!text.trim().is_empty());
+            return;
+        };
         if let Some((result, call)) = ended(message) {
             self.ended(thread, result, call);
         } else if let Some((name, _)) = message.split_once('(').filter(|(name, _)| is_entry_point(name)) {
@@ -187,6 +192,11 @@ impl Parser {
     fn kernel(&mut self, call: &str) -> Option<&mut KernelSeen> {
         let index = *self.handles.get(value(call, "hKernel")?)?;
         self.facts.kernels.get_mut(index)
+    }
+
+    /// Lines so far that are not the trace's: the program's own, or those of another log.
+    pub fn foreign(&self) -> u64 {
+        self.foreign
     }
 
     pub fn finish(mut self) -> ZeApiFacts {

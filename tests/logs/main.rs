@@ -4,6 +4,7 @@
 
 mod hostile;
 mod round_trip;
+mod verb;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -51,6 +51,8 @@ pub struct Parser {
     /// The last fault waits for its response.
     unanswered: bool,
     last: Option<u64>,
+    /// Lines with neither a stamp nor a record of a graphics driver.
+    foreign: u64,
 }
 
 #[derive(Debug)]
@@ -73,7 +75,7 @@ impl Parser {
         let year = options.wall.map(|span| time::year_of(span.from));
         let assumed = Assumed { utc_offset: options.utc_offset, year };
         let facts = KernelLogFacts { readable: true, ..KernelLogFacts::default() };
-        Parser { options, assumed, facts, block: None, unanswered: false, last: None }
+        Parser { options, assumed, facts, block: None, unanswered: false, last: None, foreign: 0 }
     }
 
     fn place(&self, stamp: Stamp, device: Option<&[u8]>) -> Place {
@@ -194,6 +196,11 @@ impl Parser {
         }
     }
 
+    /// Lines so far that nothing shows to be of a kernel's log.
+    pub fn foreign(&self) -> u64 {
+        self.foreign
+    }
+
     pub fn finish(mut self) -> KernelLogFacts {
         self.end_block();
         self.facts
@@ -218,6 +225,8 @@ impl LineSink for Parser {
         let head = line.get(..160).unwrap_or(line);
         let ours = [&b"xe "[..], b"i915", b"[drm]"].iter().any(|n| memchr::memmem::find(head, n).is_some());
         if !ours {
+            let (stamp, body) = time::split(line, self.assumed);
+            self.foreign += u64::from(stamp == Stamp::default() && !body.trim_ascii().is_empty());
             return;
         }
         let (stamp, body) = time::split(line, self.assumed);

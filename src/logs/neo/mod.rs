@@ -51,6 +51,8 @@ pub struct Parser {
     xe_ranges: Histories,
     streams: [StreamState; 3],
     anchors: Anchors,
+    /// Lines with no message and no start of one.
+    foreign: u64,
 }
 
 /// What stands at some place of a line.
@@ -80,15 +82,24 @@ impl Parser {
         if self.continues(stream, line) {
             return;
         }
+        if !self.messages(stream, line) && !line.trim_ascii().is_empty() {
+            self.foreign += 1;
+        }
+    }
+
+    /// Takes the messages of a line. False = there was none, nor the start of one.
+    fn messages(&mut self, stream: Stream, line: &[u8]) -> bool {
         let mut here = line;
+        let mut any = false;
         self.anchors.restart();
         loop {
             let mut c = Cursor::new(search::without_prefixes(here));
             let start = c.rest();
             match self.message(stream, &mut c) {
                 Seen::Message => {
+                    any = true;
                     if c.rest().trim_ascii().is_empty() {
-                        return;
+                        return true;
                     }
                     // `message` always consumes something, so this ends.
                     here = c.rest();
@@ -97,6 +108,7 @@ impl Parser {
                     }
                 }
                 Seen::Torn => {
+                    any = true;
                     self.facts.not_understood += 1;
                     here = start.get(search::anchor_length(start)..).unwrap_or_default();
                 }
@@ -105,7 +117,7 @@ impl Parser {
             let from = line.len() - here.len();
             match self.anchors.next(line, from) {
                 Some(at) => here = line.get(at..).unwrap_or_default(),
-                None => return,
+                None => return any,
             }
         }
     }
@@ -119,6 +131,11 @@ impl Parser {
     /// A line was longer than the limit and its tail not read.
     pub fn cut(&mut self) {
         self.facts.long_lines += 1;
+    }
+
+    /// Lines so far that hold nothing of the driver: the program's own, or those of another log.
+    pub fn foreign(&self) -> u64 {
+        self.foreign
     }
 
     pub fn finish(mut self) -> NeoFacts {

@@ -1,0 +1,58 @@
+//! `repro-matrix parse`: what it says of logs that are not what they were said to be.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn parse(args: &[&str], log: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .arg("parse")
+        .args(args)
+        .args(["-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(log.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn foreign(output: &Output) -> u64 {
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["foreign_lines"].as_u64().unwrap()
+}
+
+/// One line of each log, as in the corpus.
+const LINES: [(&str, &str); 5] = [
+    ("neo", "bind BO-1 to VM 1, range: 0xffff800000000000 - 0xffff800000010000, size: 65536, result: 0"),
+    ("strace", "ioctl(3, DRM_IOCTL_GEM_CLOSE, 0x7ffc) = 0"),
+    ("kmsg", "[    1.000000] usb 1-1: new high-speed USB device"),
+    ("ze-api", "[2026-11-29 20:18:28.351] [thread-id: 1398] [trace] zeInit(flags)"),
+    (
+        "xe-trace",
+        "x-1 [003] ..... 1.000000: xe_bo_move: dev=0000:09:00.0, move_lacks_source:no, migrate object 0000000012345678 [size 4096] from system to vram0 device_id:0000:09:00.0",
+    ),
+];
+
+#[test]
+fn a_log_of_something_else_is_no_success_and_foreign_lines_are_counted() {
+    for (format, line) in LINES {
+        let junk = parse(&[format], "hello\n\nthis is\nnothing\n");
+        assert_eq!((junk.status.code(), foreign(&junk)), (Some(40), 3), "{format}");
+        let said = String::from_utf8_lossy(&junk.stderr).into_owned();
+        assert!(said.contains("none of its 3 lines"), "{format}: {said}");
+        let mixed = parse(&[format], &format!("hello\n\n{line}\nnothing\n"));
+        assert_eq!((mixed.status.code(), foreign(&mixed)), (Some(0), 2), "{format}: {mixed:?}");
+        // An empty log is one in which nothing happened.
+        assert_eq!(parse(&[format], "").status.code(), Some(0), "{format}");
+    }
+}
+
+#[test]
+fn a_window_that_holds_nothing_is_refused() {
+    for (from, until, code) in [("5", "4", 2), ("5", "5", 2), ("4.9", "5", 0)] {
+        let output = parse(&["kmsg", "--from", from, "--until", until], "");
+        assert_eq!(output.status.code(), Some(code), "{from} {until}");
+    }
+}
