@@ -9,15 +9,19 @@ use repro_matrix::judge::ExpectedDriver;
 use repro_matrix::model::arm::{Arm, Observer};
 use repro_matrix::model::facts::Facts;
 use repro_matrix::model::outcome::RunRecord;
-use repro_matrix::model::verdict::Verdict;
+use repro_matrix::model::verdict::{RunEnd, Verdict};
+use repro_matrix::observe::sim;
 use repro_matrix::run::lab::{BuildFailure, Built, Lab};
 use repro_matrix::run::{Cancel, RawRun};
 
 const TOOL: &str = env!("CARGO_BIN_EXE_repro-matrix");
 
+#[derive(Default)]
 struct Stand {
     mode: &'static str,
     driver: Option<ExpectedDriver>,
+    /// A trace that goes to a full device.
+    full: Option<PathBuf>,
 }
 
 impl Parts for Stand {
@@ -33,11 +37,14 @@ impl Parts for Stand {
 
     fn launch(&self, arm: &Arm, (): &(), file: Option<&Path>) -> Result<Launch, String> {
         assert!(file.is_some_and(|f| f.exists()), "a file source has its file");
+        if let Some(trace) = &self.full {
+            std::os::unix::fs::symlink("/dev/full", trace).map_err(|e| e.to_string())?;
+        }
         let copies = arm.workload.copies.to_string();
+        let mock = [TOOL, "mock-repro", self.mode, "--copies", &copies, "--pause", "20"];
+        let argv: &[&str] = if self.mode == "exit-41" { &["sh", "-c", "exit 41"] } else { &mock };
         Ok(Launch {
-            argv: [TOOL, "mock-repro", self.mode, "--copies", &copies, "--pause", "20"]
-                .map(Into::into)
-                .into(),
+            argv: argv.iter().map(Into::into).collect(),
             env: vec![("ZE_ENABLE_ALT_DRIVERS".into(), "/d/libze_intel_gpu.so.1".into())],
         })
     }
@@ -52,7 +59,11 @@ impl Parts for Stand {
 
     fn observe(&self, _arm: &Arm, raw: &RawRun) -> (Facts, Vec<String>) {
         assert!(raw.stdout.path.exists());
-        (Facts::default(), vec![])
+        // A device that takes nothing gives zeros without end.
+        let trace = raw.trace.as_ref().filter(|path| path.metadata().is_ok_and(|m| m.is_file()));
+        let trace = trace.and_then(|path| std::fs::read(path).ok());
+        let sim = trace.and_then(|trace| sim::facts(&trace, sim::Known::default()).ok());
+        (Facts { sim, ..Facts::default() }, vec![])
     }
 }
 
@@ -73,26 +84,30 @@ fn arm(json_edit: impl FnOnce(&mut serde_json::Value)) -> Arm {
     serde_json::from_value(value).expect("an arm")
 }
 
-fn run(arm: &Arm, stand: Stand, strace: Option<PathBuf>) -> (RunRecord, tempfile::TempDir) {
-    let dir = tempfile::tempdir().unwrap();
-    let device = DeviceChoice { name: "pci:none".into(), hw_threads: None, faults: vec![] };
-    let lab = RealLab {
-        parts: stand,
+fn lab<P: Parts>(parts: P, device: &str, results: &Path, strace: Option<PathBuf>) -> RealLab<P> {
+    let device = DeviceChoice { name: device.into(), hw_threads: None, faults: vec![] };
+    RealLab {
+        parts,
         devices: [("auto".to_owned(), device)].into(),
         tool: TOOL.into(),
-        results: dir.path().to_owned(),
+        results: results.to_owned(),
         jobs: 1,
         grace: Duration::from_millis(200),
         keep_work: false,
         strace,
-        sources: SourceFiles::new(dir.path().join("sources")),
-    };
+        sources: SourceFiles::new(results.join("sources")),
+    }
+}
+
+fn run(arm: &Arm, stand: Stand, strace: Option<PathBuf>) -> (RunRecord, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let lab = lab(stand, "pci:none", dir.path(), strace);
     let record = lab.run(arm, 0, &(), &Cancel::new().unwrap()).expect("the logs can be kept");
     (record, dir)
 }
 
 fn pass() -> Stand {
-    Stand { mode: "pass", driver: None }
+    Stand { mode: "pass", ..Stand::default() }
 }
 
 #[test]
@@ -126,7 +141,8 @@ fn an_unproved_driver_is_untestable_although_all_elements_are_right() {
         build_id: Some("ab".into()),
         sha256: None,
     };
-    let (record, _dir) = run(&arm(|_| {}), Stand { mode: "pass", driver: Some(driver) }, None);
+    let (record, _dir) =
+        run(&arm(|_| {}), Stand { mode: "pass", driver: Some(driver), ..Stand::default() }, None);
     assert!(matches!(record.verdict, Verdict::Untestable { .. }), "{:?}", record.verdict);
     assert_eq!(record.driver, "hash");
     let (record, _dir) = run(&arm(|_| {}), pass(), None);
@@ -154,7 +170,7 @@ fn strace_sees_the_program_and_its_file_is_kept() {
 #[test]
 fn nothing_is_left_of_the_work_directory_and_the_kernel_log_is_answered_for() {
     let arm = arm(|a| a["observers"] = serde_json::json!(["kernel-log"]));
-    let (record, dir) = run(&arm, Stand { mode: "corrupt", driver: None }, None);
+    let (record, dir) = run(&arm, Stand { mode: "corrupt", ..Stand::default() }, None);
     assert!(matches!(record.verdict, Verdict::Corrupt { wrong: Some(131_072), .. }), "{:?}", record.verdict);
     assert!(!dir.path().join("work/over/file-r/0").exists());
     assert!(!dir.path().join("sources").read_dir().is_ok_and(|mut d| d.next().is_some()));
@@ -166,4 +182,18 @@ fn an_arm_whose_device_was_not_found_is_a_harness_error_that_names_it() {
     let (record, _dir) = run(&arm, pass(), None);
     let Verdict::HarnessError { reason } = &record.verdict else { panic!("{:?}", record.verdict) };
     assert!(reason.contains("sim:b580"), "{reason}");
+}
+
+#[test]
+fn a_run_whose_trace_does_not_fit_is_no_result() {
+    let arm = arm(|_| {});
+    let dir = tempfile::tempdir().unwrap();
+    let full = Some(dir.path().join("work/over/file-r/0/io/trace"));
+    let full = lab(Stand { full, ..pass() }, "sim:a770", dir.path(), None);
+    let why = full.run(&arm, 0, &(), &Cancel::new().unwrap()).expect_err("nothing to record").0;
+    assert!(why.contains("over/file-r #0") && why.contains("No space left on device"), "{why}");
+    // The same exit code, of the program's own: its trace is whole.
+    let whole = lab(Stand { mode: "exit-41", ..Stand::default() }, "sim:a770", dir.path(), None);
+    let record = whole.run(&arm, 0, &(), &Cancel::new().unwrap()).expect("a record");
+    assert_eq!(record.end, RunEnd::Exited { code: 41 });
 }

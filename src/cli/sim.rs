@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// The command (and every process it starts) sees one Intel card: /dev/dri, its sysfs files and the xe driver's
 /// requests are served from a model of the device. The real driver runs unmodified; it must be found by the command as
 /// on any machine (ZE_ENABLE_ALT_DRIVERS names a build of `repro-matrix drivers`). The exit status is the command's own,
-/// 128 + signal if it was killed.
+/// 128 + signal if it was killed; 41 if the trace could not be written whole.
 ///
 /// It is a model, not a security boundary. What it executes and what not: docs/device-model.md.
 #[derive(Clone, Debug, clap::Args)]

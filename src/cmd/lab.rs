@@ -11,11 +11,12 @@ use std::time::Duration;
 use crate::cmd::conclude::{Identity, conclude, not_built};
 use crate::cmd::drive::work_root;
 use crate::cmd::inputs::Inputs;
+use crate::exit::Exit;
 use crate::judge::{Context, ExpectedDriver};
 use crate::model::arm::{Arm, Observer};
 use crate::model::facts::Facts;
 use crate::model::outcome::RunRecord;
-use crate::model::verdict::Evidence;
+use crate::model::verdict::{Evidence, RunEnd};
 use crate::run::kernel_log::KernelLog;
 use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
 use crate::run::workdir::WorkDir;
@@ -159,6 +160,20 @@ impl<P: Parts> RealLab<P> {
     }
 }
 
+/// What the simulated device said when it could not write its trace (disk full): a run without its evidence is no
+/// result. A program's own exit code of that number comes with a whole trace.
+fn trace_not_written(raw: &RawRun, facts: &Facts) -> Option<String> {
+    let whole = facts.sim.as_ref().is_some_and(|sim| sim.complete && sim.summary.lost_events == 0);
+    let cannot_record = RunEnd::Exited { code: Exit::CannotRecord as i32 };
+    if raw.trace.is_none() || whole || raw.end != cannot_record {
+        return None;
+    }
+    let stderr = std::fs::read(&raw.stderr.path).unwrap_or_default();
+    let said = String::from_utf8_lossy(&stderr);
+    let line = said.lines().rev().find_map(|line| line.strip_prefix("error: "));
+    Some(line.unwrap_or("its trace could not be written").to_owned())
+}
+
 impl<P: Parts> Lab for RealLab<P> {
     type Built = P::Built;
 
@@ -208,6 +223,9 @@ impl<P: Parts> Lab for RealLab<P> {
         raw.kernel_log = kernel_log.map(KernelLog::since);
         raw.xe_trace = xe_trace.map(XeTrace::stop);
         let (facts, mut broken) = self.parts.observe(arm, &raw);
+        if let Some(why) = trace_not_written(&raw, &facts) {
+            return Err(CannotKeep(format!("the simulated device of {} #{repeat}: {why}", arm.id)));
+        }
         if let Some(path) = &raw.strace
             && std::fs::metadata(path).map_or(true, |m| m.len() == 0)
         {

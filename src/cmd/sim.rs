@@ -10,7 +10,7 @@ use crate::cli::sim::SimArgs;
 use crate::cmd::Failure;
 use crate::exit::Exit;
 
-/// Runs the command to its end and leaves with its exit status.
+/// Runs the command to its end and leaves with its exit status, or with [`Exit::CannotRecord`] if the trace is not whole.
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     let name = args.device.strip_prefix("sim:").unwrap_or(&args.device);
     let Some(profile) = profile::by_name(name) else {
@@ -34,15 +34,18 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     let command = SimCommand { argv: args.command.clone(), env: None };
     let options = SimOptions { profile, trace, faults: args.faults.clone(), private_root: None };
     let outcome = xe_sim::trap::run(&command, options).map_err(failure)?;
-    if outcome.summary.lost_events > 0 {
-        super::say::note(format_args!(
-            "repro-matrix sim: {} events of the trace could not be written: what it does not show, it does not prove",
-            outcome.summary.lost_events
-        ));
-    }
     if args.summary {
         let text = serde_json::to_string(&outcome.summary).map_err(|e| Failure::new(Exit::Internal, e))?;
         super::say::note(format_args!("{text}"));
+    }
+    if let (Some(path), Some(why)) = (&args.trace, outcome.trace_trouble) {
+        return Err(Failure::new(
+            Exit::CannotRecord,
+            format!(
+                "trace {}: {why}; it is not whole, and what it does not show, it does not prove",
+                path.display()
+            ),
+        ));
     }
     match (outcome.exit.code, outcome.exit.signal) {
         (Some(code), _) => Ok(ExitCode::from(code as u8)),

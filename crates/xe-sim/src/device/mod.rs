@@ -166,6 +166,11 @@ impl Device {
         self.trace.flush();
     }
 
+    /// Why the trace is not whole, if it is not.
+    pub fn trace_trouble(&self) -> Option<String> {
+        self.trace.trouble().map(ToString::to_string)
+    }
+
     /// Whether trace lines wait to be handed on.
     pub fn trace_waits(&self) -> bool {
         self.trace.waits()

@@ -1,6 +1,6 @@
 //! Where trace records go: JSON lines through a buffer, losses counted.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::{Event, Record};
 
@@ -14,16 +14,18 @@ pub struct TraceSink {
     pending: u64,
     seq: u64,
     lost: u64,
+    /// Why the first of them was lost.
+    trouble: Option<io::Error>,
 }
 
 impl TraceSink {
     pub fn to_writer(out: Box<dyn Write + Send>) -> TraceSink {
-        TraceSink { out: Some(out), buffer: Vec::with_capacity(2 * FLUSH_AT), pending: 0, seq: 0, lost: 0 }
+        TraceSink { out: Some(out), buffer: Vec::with_capacity(2 * FLUSH_AT), ..TraceSink::none() }
     }
 
     /// Numbers events but keeps none.
     pub fn none() -> TraceSink {
-        TraceSink { out: None, buffer: Vec::new(), pending: 0, seq: 0, lost: 0 }
+        TraceSink { out: None, buffer: Vec::new(), pending: 0, seq: 0, lost: 0, trouble: None }
     }
 
     /// Records an event and returns its sequence number.
@@ -45,9 +47,10 @@ impl TraceSink {
                     self.buffer.push(b'\n');
                     self.pending += 1;
                 }
-                Err(_) => {
+                Err(error) => {
                     self.buffer.truncate(mark);
                     self.lost += 1;
+                    self.trouble.get_or_insert(error.into());
                 }
             }
             if urgent || self.buffer.len() >= FLUSH_AT {
@@ -68,8 +71,9 @@ impl TraceSink {
         if self.buffer.is_empty() {
             return;
         }
-        if out.write_all(&self.buffer).and_then(|()| out.flush()).is_err() {
+        if let Err(error) = out.write_all(&self.buffer).and_then(|()| out.flush()) {
             self.lost += self.pending;
+            self.trouble.get_or_insert(error);
         }
         self.buffer.clear();
         self.pending = 0;
@@ -83,6 +87,11 @@ impl TraceSink {
     /// Events that could not be written.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Why the first of them could not be written. `None`: the trace is whole so far.
+    pub fn trouble(&self) -> Option<&io::Error> {
+        self.trouble.as_ref()
     }
 }
 
@@ -120,5 +129,6 @@ mod tests {
         assert_eq!(sink.lost(), 0, "still buffered");
         sink.flush();
         assert_eq!(sink.lost(), 5);
+        assert_eq!(sink.trouble().and_then(io::Error::raw_os_error), Some(libc::ENOSPC));
     }
 }

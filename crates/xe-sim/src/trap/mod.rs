@@ -55,6 +55,8 @@ pub struct SimOptions {
 pub struct SimOutcome {
     pub exit: ClientExit,
     pub summary: Summary,
+    /// Why the trace is not whole. Known after its last line, which the summary is: that one may be what was lost.
+    pub trace_trouble: Option<String>,
 }
 
 /// Why a device could not be simulated. Each says what to do.

@@ -130,7 +130,7 @@ impl Supervisor {
         served?;
         let exit = self.ended.map_or(ClientExit::default(), |(exit, _)| exit);
         let summary = self.device.finish(exit);
-        Ok(SimOutcome { exit, summary })
+        Ok(SimOutcome { exit, summary, trace_trouble: self.device.trace_trouble() })
     }
 
     fn serve_all(&mut self) -> io::Result<()> {
