@@ -53,7 +53,6 @@ pub fn drive<L: Lab>(
     let lab = Memo::new(make_lab(&dir));
     let arms = &manifest.arms;
     let mut health = Health::new(health::tainted());
-    let mut poisoned: Option<String> = None;
     let mut run = |cells: &[Cell], records: &mut Vec<RunRecord>| {
         let schedule = Schedule { arms, cells, jobs: options.jobs, build_jobs: options.build_jobs };
         dispatch(schedule, &lab, &cancel, |event| {
@@ -61,12 +60,7 @@ pub fn drive<L: Lab>(
                 Event::RunFinished { record } => {
                     recorder.append(record)?;
                     records.push((*record).clone());
-                    if poisoned.is_none() {
-                        poisoned = health.after(record, health::tainted());
-                        if poisoned.is_some() {
-                            cancel.ask();
-                        }
-                    }
+                    health.watch(record, &cancel);
                 }
                 Event::BuildFinished { records, .. } => builds::append(&dir, records)?,
                 _ => {}
@@ -104,9 +98,9 @@ pub fn drive<L: Lab>(
         End::Complete => csv_written
             .map(|()| outcome::exit(&manifest.arms, &summaries))
             .map_err(|e| Failure::new(e.exit(), e)),
-        End::Interrupted { missing } if poisoned.is_some() => Err(Failure::with_help(
+        End::Interrupted { missing } if health.poisoned().is_some() => Err(Failure::with_help(
             Exit::HostUnusable,
-            format!("stopped: {}", poisoned.unwrap_or_default()),
+            format!("stopped: {}", health.poisoned().unwrap_or_default()),
             format!(
                 "results from here on would mean nothing. Restart the machine, then `run … --resume {}` does the {missing} \
                  missing runs.",

@@ -19,7 +19,7 @@ use crate::cmd::memo::Memo;
 use crate::cmd::observe::Observers;
 use crate::cmd::parts::Stages;
 use crate::cmd::plan::{facts, load_matrix};
-use crate::cmd::run::{absolute, check_simulation, choice, devices_of, identity_of, manifest_of};
+use crate::cmd::run::{absolute, check_simulation, choice, devices_of, identity_of, lock_cards, manifest_of};
 use crate::cmd::source_file::SourceFiles;
 use crate::driver::{self, DriverStore, DriverTree};
 use crate::exit::Exit;
@@ -33,6 +33,7 @@ use crate::results::{Manifest, Recorder, ResultsError, builds};
 use crate::run::Cancel;
 use crate::run::dispatcher::{Cell, End, Schedule, dispatch};
 use crate::run::event::Event;
+use crate::run::health::{self, Health};
 use crate::run::lab::{BuildFailure, Lab};
 use crate::ui::Screen;
 
@@ -128,6 +129,9 @@ pub struct Prober {
     budget: Budget,
     cancel: Cancel,
     screen: Screen,
+    health: Health,
+    /// Held, not read.
+    _locks: Vec<host::DeviceLock>,
     /// Runs made by this process, not read from a record.
     pub fresh: u32,
 }
@@ -150,6 +154,7 @@ impl Prober {
     ) -> Result<Prober, Failure> {
         let devices = devices_of(arms, &prepared.auto, &prepared.nodes)?;
         check_simulation(&devices)?;
+        let locks = lock_cards(&devices)?;
         let mut drivers = BTreeMap::new();
         for arm in arms {
             if !drivers.contains_key(&arm.driver) {
@@ -219,6 +224,8 @@ impl Prober {
             budget: Budget { runs: args.max_runs, time: args.max_time, clock: Instant::now() },
             cancel,
             screen,
+            health: Health::new(health::tainted()),
+            _locks: locks,
             fresh: 0,
         })
     }
@@ -277,7 +284,7 @@ impl Prober {
             return Ok(());
         }
         let missing = self.within_budget(missing)?;
-        let Prober { lab, recorder, known, cancel, screen, jobs, build_jobs, fresh, .. } = self;
+        let Prober { lab, recorder, known, cancel, screen, health, jobs, build_jobs, fresh, .. } = self;
         let schedule = Schedule { arms, cells: &missing, jobs: *jobs, build_jobs: *build_jobs };
         let end = dispatch(schedule, lab, cancel, |event| {
             match event {
@@ -285,6 +292,7 @@ impl Prober {
                     recorder.append(record)?;
                     *fresh += 1;
                     known.insert((record.arm.clone(), record.repeat), (*record).clone());
+                    health.watch(record, cancel);
                 }
                 Event::BuildFinished { name, seconds, cached, error: None, records } => {
                     builds::append(recorder.dir(), records)?;
@@ -299,6 +307,9 @@ impl Prober {
             }
             Ok::<(), ResultsError>(())
         });
+        if let Some(why) = self.health.poisoned() {
+            return Err(Stop::Poisoned(why.to_owned()));
+        }
         match end {
             End::Complete => Ok(()),
             End::Interrupted { .. } => Err(Stop::Interrupted),
@@ -443,6 +454,7 @@ pub fn stopped(stop: Stop, dir: &Path) -> Failure {
     let exit = match &stop {
         Stop::Interrupted => Exit::Interrupted,
         Stop::Budget(_) => Exit::Inconclusive,
+        Stop::Poisoned(_) => Exit::HostUnusable,
         Stop::Failed(_) => Exit::CannotRecord,
     };
     let go_on = format!("--resume {} goes on", dir.display());

@@ -41,10 +41,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if planned.arms.is_empty() {
         let why =
             planned.excluded.iter().map(|out| format!("  {}: {}\n", out.id, out.reason)).collect::<String>();
-        return Err(Failure::new(
-            Exit::NothingSelected,
-            format!("no arm is left to run\n{}", why.trim_end()),
-        ));
+        let what = match args.shard.filter(|_| !whole.arms.is_empty()) {
+            Some(shard) => {
+                format!("shard {shard} has none of the plan's {}", plural(whole.arms.len(), "arm"))
+            }
+            None => "no arm is left to run".to_owned(),
+        };
+        return Err(Failure::new(Exit::NothingSelected, format!("{what}\n{}", why.trim_end())));
     }
     if let Some(timeout) = args.timeout {
         planned.arms.iter_mut().for_each(|arm| arm.timeout = timeout);
@@ -141,8 +144,8 @@ pub(super) fn devices_of(
         .collect()
 }
 
-/// Cards are measured one matrix at a time.
-fn lock_cards(devices: &BTreeMap<String, Device>) -> Result<Vec<host::DeviceLock>, Failure> {
+/// Cards are measured one matrix, or one search, at a time.
+pub(super) fn lock_cards(devices: &BTreeMap<String, Device>) -> Result<Vec<host::DeviceLock>, Failure> {
     let mut locks = BTreeMap::new();
     for device in devices.values() {
         if let Device::Real(node) = device

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 
-/// Held for the length of a matrix run. The lock is on the device node itself: it needs no directory that all users may
+/// Held for the length of a matrix run or of a search. The lock is on the device node itself: it needs no directory that all users may
 /// write to, and it is gone with the process.
 #[derive(Debug)]
 pub struct DeviceLock(#[allow(dead_code, reason = "held, not read")] Flock<File>);

@@ -127,6 +127,9 @@ pub enum Stop {
     /// `--max-runs` or `--max-time` is spent.
     #[error("{0}")]
     Budget(String),
+    /// The machine is no longer one to measure on.
+    #[error("stopped: {0}")]
+    Poisoned(String),
     /// The prober cannot work (results cannot be written…).
     #[error("{0}")]
     Failed(String),

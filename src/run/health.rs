@@ -3,6 +3,8 @@
 use crate::model::outcome::RunRecord;
 use crate::model::verdict::Verdict;
 
+use super::cancel::Cancel;
+
 /// As many runs in a row with a reset or a lost device make a loop: one is a finding, a row of them is a broken machine.
 const IN_A_ROW: u32 = 3;
 
@@ -12,16 +14,32 @@ pub struct Health {
     /// The kernel's taint mask at the start; bits that were set before say nothing of these runs.
     tainted: Option<u64>,
     bad_in_a_row: u32,
+    poisoned: Option<String>,
 }
 
 impl Health {
     /// `tainted`: the mask now (/proc/sys/kernel/tainted), if it can be read.
     pub fn new(tainted: Option<u64>) -> Self {
-        Health { tainted, bad_in_a_row: 0 }
+        Health { tainted, bad_in_a_row: 0, poisoned: None }
+    }
+
+    /// Looks at a finished run, and asks for the end where nothing more should be run.
+    pub fn watch(&mut self, record: &RunRecord, cancel: &Cancel) {
+        if self.poisoned.is_none() {
+            self.poisoned = self.after(record, tainted());
+            if self.poisoned.is_some() {
+                cancel.ask();
+            }
+        }
+    }
+
+    /// Why nothing more should be run.
+    pub fn poisoned(&self) -> Option<&str> {
+        self.poisoned.as_deref()
     }
 
     /// Looks at a finished run; `tainted` is the mask after it. `Some`: why nothing more should be run.
-    pub fn after(&mut self, record: &RunRecord, tainted: Option<u64>) -> Option<String> {
+    fn after(&mut self, record: &RunRecord, tainted: Option<u64>) -> Option<String> {
         if record.device.starts_with("sim:") {
             return None;
         }

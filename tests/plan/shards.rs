@@ -99,3 +99,21 @@ fn what_is_no_shard_says_so() {
         assert!(text.parse::<Shard>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn an_empty_shard_is_named() {
+    let of = 50;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("matrices/smoke.toml");
+    let smoke = plan(&matrix::load(&path).expect("a matrix"), &Selection::default(), &HostFacts::default());
+    let empty = (1..=of).map(|index| Shard { index, of }).find(|shard| shard.cut(&smoke).arms.is_empty());
+    let empty = empty.expect("more shards than arms").to_string();
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .args(["run", "matrices/smoke.toml", "--device", "sim:a770", "--shard", &empty, "--results"])
+        .arg(dir.path())
+        .output()
+        .expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains(&format!("shard {empty} has none of the plan's")), "{said}");
+}
