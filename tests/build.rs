@@ -4,30 +4,14 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use repro_matrix::build::{
-    BuildEvent, Builder, Cause, Compiler, Request, Slots, Target, cache::Cache, source,
-};
+use repro_matrix::build::{BuildEvent, Builder, Cause, Compiler, Request, Target, source};
 use repro_matrix::model::arm::{Compile, ModuleFormat, Split, Variant};
-use support::{Tree, variant};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
-static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
-
-fn builder<'a>(compiler: &'a dyn Compiler, dir: &Path) -> Builder<'a> {
-    Builder {
-        compiler,
-        cache: Cache::new(dir),
-        slots: &SLOTS,
-        timeout: Duration::from_secs(120),
-        stop: &GO_ON,
-    }
-}
+use support::{Tree, builder, variant};
 
 fn a770() -> Target {
     Target::for_profile("a770").unwrap()

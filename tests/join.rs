@@ -3,29 +3,20 @@
 mod support;
 
 use std::path::Path;
-use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use object::read::elf::{ElfFile64, FileHeader, Rel, SectionHeader, Sym};
 use object::{Endianness, elf};
 use repro_matrix::build::join::{self, JoinError};
 use repro_matrix::build::part::PartError;
 use repro_matrix::build::recipe::PART;
-use repro_matrix::build::{Builder, BuiltVariant, Slots, Target, cache::Cache};
+use repro_matrix::build::{BuiltVariant, Target};
 use repro_matrix::model::arm::{Compile, Split, Variant};
-use support::{Tree, variant};
+use support::{Tree, builder, variant};
 use xe_sim::isa;
 
-static GO_ON: AtomicBool = AtomicBool::new(false);
-static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
-
 fn build(tree: &Tree, dir: &Path, profile: &str, variant: &Variant) -> BuiltVariant {
-    let cache = Cache::new(dir);
-    let builder =
-        Builder { compiler: tree, cache, slots: &SLOTS, timeout: Duration::from_secs(120), stop: &GO_ON };
     let target = Target::for_profile(profile).unwrap();
-    builder.build(variant, &target).unwrap_or_else(|error| panic!("{}", error.explain()))
+    builder(tree, dir).build(variant, &target).unwrap_or_else(|error| panic!("{}", error.explain()))
 }
 
 fn image(built: &BuiltVariant) -> Vec<u8> {

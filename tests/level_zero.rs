@@ -10,17 +10,12 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
+use repro_matrix::build::Target;
 use repro_matrix::model::arm::{ModuleFormat, Split, Variant};
 use repro_matrix::model::repro::{PHASE_MARKER, Phase, RESULT_FD_ENV, ReproResult};
-use support::{Tree, variant};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
-static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
+use support::{Tree, builder, variant};
 
 struct Run {
     code: Option<i32>,
@@ -107,13 +102,7 @@ impl Bench {
     }
 
     fn build(&self, variant: &Variant) -> Vec<PathBuf> {
-        let builder = Builder {
-            compiler: &self.tree,
-            cache: Cache::new(self.dir.path().join("cache")),
-            slots: &SLOTS,
-            timeout: Duration::from_secs(120),
-            stop: &GO_ON,
-        };
+        let builder = builder(&self.tree, &self.dir.path().join("cache"));
         let built = builder.build(variant, &Target::for_profile("a770").unwrap());
         built.unwrap_or_else(|e| panic!("{}", e.explain())).paths()
     }

@@ -4,28 +4,17 @@
 mod support;
 
 use std::path::Path;
-use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
+use repro_matrix::build::{Builder, Target};
 use repro_matrix::matrix;
 use repro_matrix::model::arm::Variant;
-use support::Tree;
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
-static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
+use support::{Tree, builder};
 
 /// Private bytes per thread of the whole module, and the bytes of its image.
 fn build(tree: &Tree, variant: &Variant) -> (u64, u64) {
     let dir = tempfile::tempdir().unwrap();
-    let builder = Builder {
-        compiler: tree,
-        cache: Cache::new(dir.path()),
-        slots: &SLOTS,
-        timeout: Duration::from_secs(300),
-        stop: &GO_ON,
-    };
+    let builder = Builder { timeout: Duration::from_secs(300), ..builder(tree, dir.path()) };
     let target = Target::for_profile("a770").unwrap();
     let built = builder.build(variant, &target).unwrap_or_else(|error| panic!("{}", error.explain()));
     (built.private_total_per_thread().expect("native modules say it"), built.image_bytes())

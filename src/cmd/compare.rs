@@ -14,7 +14,7 @@ use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::plan::shard::shard_of;
 use crate::probe::{Answer, Change, Probe, Stop, Target};
-use crate::results::Manifest;
+use crate::results::{Manifest, machine};
 use crate::run::dispatcher::Cell;
 use crate::stats::pair::{LEVEL, Pair, homogeneous, spurious};
 use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
@@ -182,14 +182,15 @@ fn coin(repeat: u32) -> bool {
     hash.bytes().next().is_some_and(|byte| byte % 2 == 0)
 }
 
-fn count(tally: &mut Tally, target: &Target, record: &RunRecord) {
+/// Counts what the run says of the failure that is looked for.
+pub(super) fn count(tally: &mut Tally, target: &Target, record: &RunRecord) {
     match target.see(record).answer {
         Answer::Corrupt => {
             tally.hits += 1;
             tally.testable += 1;
         }
         Answer::Clean => tally.testable += 1,
-        Answer::Untestable if record.verdict.word() == "harness-error" => tally.harness_errors += 1,
+        Answer::Untestable if record.verdict.class().is_none() => tally.harness_errors += 1,
         Answer::Untestable => tally.untestable += 1,
     }
 }
@@ -204,14 +205,8 @@ fn add(a: Tally, b: Tally) -> Tally {
 }
 
 fn origin(manifest: &Manifest, record: &RunRecord) -> Origin {
-    // What is free at the moment is no part of what the machine is.
-    let mut machine = manifest.environment.clone();
-    if let Some(fields) = machine.as_object_mut() {
-        fields.remove("memory_available");
-    }
-    let hash = driver::sha256(machine.to_string().as_bytes());
     Origin {
-        machine: hash.get(..8).unwrap_or_default().to_owned(),
+        machine: machine::id(&manifest.environment),
         device: record.device.clone(),
         driver: record.driver.clone(),
     }

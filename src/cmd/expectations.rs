@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::expectations::range::{Range, Version};
 use crate::expectations::update::{self, Observed, Words};
 use crate::expectations::{self, Baseline, Subject};
-use crate::judge::state::{self, Found, State};
+use crate::judge::state::{State, state};
 use crate::matrix::{Matrix, expand};
 use crate::model::arm::{Arm, ExpectedVerdict};
 use crate::report::Section;
@@ -134,31 +134,16 @@ fn observed(section: &Section, matrix: &Matrix) -> Vec<Observed> {
                 .runs_of(&arm.id)
                 .map(|(r, _)| r)
                 .find(|r| r.verdict.word() == summary.verdict.word)?;
-            let found = Found::of(&record.verdict);
-            let verdict = as_expected(found)?;
+            // A harness error is nothing that could be expected.
+            let verdict = record.verdict.class()?;
             let state = match &arm.expect {
-                Some(expect) => state::state(expect.verdict, found),
+                Some(expect) => state(expect.verdict, Some(verdict)),
                 // A fault of which nobody said anything.
-                None if found != Found::Clean => State::Unexpected,
+                None if verdict != ExpectedVerdict::Clean => State::Unexpected,
                 None => State::AsExpected,
             };
             let matrix_says = of_matrix.get(&arm.id).copied().flatten();
             Some(Observed { arm: arm.id.clone(), verdict, state, matrix_says })
         })
         .collect()
-}
-
-/// The expectation that would have been met; a harness error is none.
-fn as_expected(found: Found) -> Option<ExpectedVerdict> {
-    Some(match found {
-        Found::Clean => ExpectedVerdict::Clean,
-        Found::Corrupt => ExpectedVerdict::Corrupt,
-        Found::WrongBefore => ExpectedVerdict::WrongBefore,
-        Found::Hang => ExpectedVerdict::Hang,
-        Found::Crash => ExpectedVerdict::Crash,
-        Found::DeviceLost => ExpectedVerdict::DeviceLost,
-        Found::BuildFailed => ExpectedVerdict::BuildFailed,
-        Found::Untestable => ExpectedVerdict::Untestable,
-        Found::HarnessError => return None,
-    })
 }

@@ -9,6 +9,7 @@ use crate::cmd::Failure;
 use crate::cmd::bisect::print;
 use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
+use crate::judge::NOT_ECHOED;
 use crate::model::arm::Arm;
 use crate::plan::select::glob;
 use crate::plan::shard::shard_of;
@@ -199,7 +200,7 @@ fn settle(
             _ if failed => return Ok((NEW, Some(one.signature))),
             Answer::Corrupt | Answer::Untestable => {
                 let reason = one.reason.unwrap_or_default();
-                let unknown = reason.contains("not echoed") || reason.contains("unknown");
+                let unknown = reason.contains(NOT_ECHOED);
                 return Ok((
                     if unknown { UNKNOWN } else { OPEN },
                     Some(reason.lines().next().unwrap_or_default().to_owned()),

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::cli::reduce::ReduceArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
+use crate::cmd::compare::count;
 use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::model::arm::Arm;
@@ -100,16 +101,10 @@ fn often_enough(prober: &mut Prober, arm: &Arm, args: &ReduceArgs) -> Result<boo
 }
 
 fn measured(prober: &mut Prober, arm: &Arm, runs: u32) -> Result<Tally, Stop> {
+    prober.probe(arm, 0..runs)?;
     let mut tally = Tally::default();
-    for one in prober.probe(arm, 0..runs)? {
-        match one.answer {
-            Answer::Corrupt => {
-                tally.hits += 1;
-                tally.testable += 1;
-            }
-            Answer::Clean => tally.testable += 1,
-            Answer::Untestable => tally.untestable += 1,
-        }
+    for record in (0..runs).filter_map(|repeat| prober.record(&arm.id, repeat)) {
+        count(&mut tally, prober.target(), record);
     }
     Ok(tally)
 }

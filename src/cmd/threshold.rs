@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::matrix::units::Size;
 use crate::model::arm::Arm;
 use crate::probe::{Change, Field, Probe, Seen, Stop};
+use crate::report::words::grouped;
 use crate::threshold::{Outcome, Range, Search, Shape, Step};
 
 /// Where the driver is expected to change its path, and why.
@@ -177,10 +178,6 @@ fn predict(
     }
     let first = range.low + above * range.step;
     Ok(private(first).map(|per_thread| Prediction { first, why: text(per_thread) }))
-}
-
-fn grouped(n: u64) -> String {
-    crate::report::findings::grouped(n)
 }
 
 fn table(search: &Search, field: Field) -> String {

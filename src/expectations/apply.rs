@@ -69,7 +69,7 @@ pub fn apply<'a>(
             }
         });
         if changed {
-            let word = crate::judge::expect::word(row.verdict);
+            let word = row.verdict.word();
             notes.push(format!("{}: {word} is expected by the baseline ({})", arm.id, row.reason));
         }
     }

@@ -2,7 +2,6 @@
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use crate::judge::expect;
 use crate::judge::state::State;
 use crate::model::arm::ExpectedVerdict;
 
@@ -74,7 +73,7 @@ fn remove(document: &mut DocumentMut, one: &Observed, words: &Words<'_>) {
 fn add(document: &mut DocumentMut, one: &Observed, words: &Words<'_>) {
     let mut row = Table::new();
     row["id"] = value(&one.arm);
-    row["verdict"] = value(expect::word(one.verdict));
+    row["verdict"] = value(one.verdict.word());
     row["reason"] = value(words.reason);
     row["tracker"] = value(words.tracker);
     if ranges(document).is_none() {

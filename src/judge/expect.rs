@@ -4,7 +4,7 @@ use crate::model::arm::{Expectation, ExpectedVerdict};
 use crate::model::facts::Facts;
 use crate::model::verdict::Verdict;
 
-use super::state::{self, Found, State};
+use super::state::{State, state};
 
 /// How a run compares with its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct Comparison {
 pub fn compare(expected: Option<&Expectation>, verdict: &Verdict, facts: &Facts) -> Option<Comparison> {
     let expected = expected?;
     let mut unmet = Vec::new();
-    if state::state(expected.verdict, Found::of(verdict)) != State::AsExpected {
-        unmet.push(format!("verdict {} expected, {} found", word(expected.verdict), verdict.word()));
+    if state(expected.verdict, verdict.class()) != State::AsExpected {
+        unmet.push(format!("verdict {} expected, {} found", expected.verdict.word(), verdict.word()));
     }
     let (wrong, untouched) = counts(verdict);
     // A count that was not modelled is neither met nor unmet.
@@ -58,21 +58,7 @@ pub fn compare(expected: Option<&Expectation>, verdict: &Verdict, facts: &Facts)
 
 /// A difference that is good news: the fault that was expected is not there.
 pub fn is_improvement(expected: ExpectedVerdict, verdict: &Verdict) -> bool {
-    state::state(expected, Found::of(verdict)) == State::Improvement
-}
-
-/// The word that [`Verdict::word`] uses for the same thing.
-pub fn word(expected: ExpectedVerdict) -> &'static str {
-    match expected {
-        ExpectedVerdict::Clean => "clean",
-        ExpectedVerdict::Corrupt => "corrupt",
-        ExpectedVerdict::WrongBefore => "wrong-before",
-        ExpectedVerdict::Hang => "hang",
-        ExpectedVerdict::Crash => "crash",
-        ExpectedVerdict::DeviceLost => "device-lost",
-        ExpectedVerdict::BuildFailed => "build-failed",
-        ExpectedVerdict::Untestable => "untestable",
-    }
+    state(expected, verdict.class()) == State::Improvement
 }
 
 fn counts(verdict: &Verdict) -> (Option<u64>, Option<u64>) {

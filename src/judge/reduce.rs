@@ -20,6 +20,9 @@ pub mod ze {
     pub const DEPENDENCY_UNAVAILABLE: u32 = 0x7002_0000;
 }
 
+/// What is said of keys that the driver did not echo.
+pub const NOT_ECHOED: &str = "not echoed (unknown to this driver, or set to its default)";
+
 pub fn reduce(
     end: &RunEnd,
     account: &Account,
@@ -204,10 +207,7 @@ fn keys(facts: &Facts, context: &Context<'_>) -> (KeysSay, Option<String>) {
         |list: &[(&String, &String)]| list.iter().map(|(k, _)| k.as_str()).collect::<Vec<_>>().join(", ");
     match (asked.expect_unknown, unknown.is_empty(), known.is_empty()) {
         (false, true, _) => (KeysSay::AsAsked, Some(format!("the driver accepted {}", names(&known)))),
-        (false, false, _) => (
-            KeysSay::Unknown,
-            Some(format!("not echoed (unknown to this driver, or set to its default): {}", names(&unknown))),
-        ),
+        (false, false, _) => (KeysSay::Unknown, Some(format!("{NOT_ECHOED}: {}", names(&unknown)))),
         (true, _, true) => {
             (KeysSay::AsAsked, Some(format!("unknown to this driver, as expected: {}", names(&unknown))))
         }

@@ -150,6 +150,18 @@ pub enum SourceKind {
     None,
 }
 
+impl SourceKind {
+    /// The word of matrix files and of the reproducers' command lines.
+    pub fn word(self) -> &'static str {
+        match self {
+            SourceKind::File => "file",
+            SourceKind::Anon => "anon",
+            SourceKind::Host => "host",
+            SourceKind::None => "none",
+        }
+    }
+}
+
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -288,6 +300,22 @@ pub enum ExpectedVerdict {
     DeviceLost,
     BuildFailed,
     Untestable,
+}
+
+impl ExpectedVerdict {
+    /// The word of matrix files and results.
+    pub fn word(self) -> &'static str {
+        match self {
+            ExpectedVerdict::Clean => "clean",
+            ExpectedVerdict::Corrupt => "corrupt",
+            ExpectedVerdict::WrongBefore => "wrong-before",
+            ExpectedVerdict::Hang => "hang",
+            ExpectedVerdict::Crash => "crash",
+            ExpectedVerdict::DeviceLost => "device-lost",
+            ExpectedVerdict::BuildFailed => "build-failed",
+            ExpectedVerdict::Untestable => "untestable",
+        }
+    }
 }
 
 /// What the author of the matrix says will happen. Absent fields are not checked.

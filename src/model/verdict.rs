@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::arm::ExpectedVerdict;
+
 /// What the operating system and the clock say. No judgement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
@@ -91,19 +93,24 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word of `design.md` section 3.
-    pub fn word(&self) -> &'static str {
+    /// Without its numbers and words: what would have been expected of it. `None`: a harness error, which nobody may expect.
+    pub fn class(&self) -> Option<ExpectedVerdict> {
         match self {
-            Verdict::Clean { .. } => "clean",
-            Verdict::Corrupt { .. } => "corrupt",
-            Verdict::WrongBefore { .. } => "wrong-before",
-            Verdict::Hang { .. } => "hang",
-            Verdict::Crash { .. } => "crash",
-            Verdict::DeviceLost { .. } => "device-lost",
-            Verdict::BuildFailed { .. } => "build-failed",
-            Verdict::Untestable { .. } => "untestable",
-            Verdict::HarnessError { .. } => "harness-error",
+            Verdict::Clean { .. } => Some(ExpectedVerdict::Clean),
+            Verdict::Corrupt { .. } => Some(ExpectedVerdict::Corrupt),
+            Verdict::WrongBefore { .. } => Some(ExpectedVerdict::WrongBefore),
+            Verdict::Hang { .. } => Some(ExpectedVerdict::Hang),
+            Verdict::Crash { .. } => Some(ExpectedVerdict::Crash),
+            Verdict::DeviceLost { .. } => Some(ExpectedVerdict::DeviceLost),
+            Verdict::BuildFailed { .. } => Some(ExpectedVerdict::BuildFailed),
+            Verdict::Untestable { .. } => Some(ExpectedVerdict::Untestable),
+            Verdict::HarnessError { .. } => None,
         }
+    }
+
+    /// The word of tables, files and messages.
+    pub fn word(&self) -> &'static str {
+        self.class().map_or("harness-error", ExpectedVerdict::word)
     }
 
     /// Whether it says anything of the driver.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use comfy_table::{Table, presets::NOTHING};
 
 use super::{ExcludedBy, Plan};
-use crate::model::arm::{Arm, ExpectedVerdict, KeySet, Source, SourceKind, Variant, Workload};
+use crate::model::arm::{Arm, KeySet, Source, SourceKind, Variant, Workload};
 
 /// The whole plan for a terminal. `title` is the matrix's name and description.
 pub fn text(plan: &Plan, title: &str) -> String {
@@ -171,7 +171,7 @@ fn workload(workload: &Workload) -> String {
 
 fn expectation(arm: &Arm) -> String {
     let Some(expect) = &arm.expect else { return "-".to_owned() };
-    let mut text = verdict(expect.verdict).to_owned();
+    let mut text = expect.verdict.word().to_owned();
     match expect.per_dispatch {
         Some(true) => text.push_str(" pd=1"),
         Some(false) => text.push_str(" pd=0"),
@@ -181,17 +181,4 @@ fn expectation(arm: &Arm) -> String {
         text.push_str(if hazard { " hazard" } else { " no hazard" });
     }
     text
-}
-
-fn verdict(verdict: ExpectedVerdict) -> &'static str {
-    match verdict {
-        ExpectedVerdict::Clean => "clean",
-        ExpectedVerdict::Corrupt => "corrupt",
-        ExpectedVerdict::WrongBefore => "wrong-before",
-        ExpectedVerdict::Hang => "hang",
-        ExpectedVerdict::Crash => "crash",
-        ExpectedVerdict::DeviceLost => "device-lost",
-        ExpectedVerdict::BuildFailed => "build-failed",
-        ExpectedVerdict::Untestable => "untestable",
-    }
 }

@@ -310,17 +310,9 @@ fn expected(arm: &Arm, records: &[&RunRecord]) -> Option<Expected> {
     }
     let of_run = |record: &&RunRecord| match record.as_expected {
         Some(true) => Expected::Met,
-        Some(false) | None => match &record.verdict {
-            Verdict::Untestable { .. } | Verdict::HarnessError { .. } => Expected::NoVerdict,
-            verdict if expect::is_improvement(want.verdict, verdict) => Expected::Improved,
-            Verdict::Clean { .. }
-            | Verdict::Corrupt { .. }
-            | Verdict::WrongBefore { .. }
-            | Verdict::Hang { .. }
-            | Verdict::Crash { .. }
-            | Verdict::DeviceLost { .. }
-            | Verdict::BuildFailed { .. } => Expected::Unmet,
-        },
+        Some(false) | None if !record.verdict.answers() => Expected::NoVerdict,
+        Some(false) | None if expect::is_improvement(want.verdict, &record.verdict) => Expected::Improved,
+        Some(false) | None => Expected::Unmet,
     };
     let all: Vec<Expected> = records.iter().map(of_run).collect();
     let worst = [Expected::Unmet, Expected::NoVerdict, Expected::Improved, Expected::Met];

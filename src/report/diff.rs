@@ -8,10 +8,10 @@ use crate::stats::exact::{self, Group};
 
 use super::aggregate::ArmSummary;
 use super::faulty::Faulty;
-use super::findings::grouped;
-use super::headline::plural;
 use super::section::Section;
 use super::text;
+use super::words::grouped;
+use super::words::plural;
 
 /// Chance of calling one arm changed that did not change, over all arms together.
 const LEVEL: f64 = 0.05;

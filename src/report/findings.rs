@@ -11,7 +11,6 @@ use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
 use super::compared;
 use super::pairs::single_axis;
-pub use super::words::grouped;
 use super::words::{bytes, plural};
 
 /// One statement under its heading.

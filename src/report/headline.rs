@@ -6,6 +6,7 @@ use crate::exit::Exit;
 
 use super::aggregate::Expected;
 use super::section::{Report, Section};
+use super::words::plural;
 
 /// One line over all sections, colour by the worst.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +71,6 @@ pub fn line(section: &Section) -> String {
         _ => format!("{unmet} not as expected"),
     };
     format!("{} on {}: {}; {outcome}", section.key.matrix, section.key.device, parts.join(", "))
-}
-
-/// "1 arm", "2 arms".
-pub fn plural(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn badness(exit: Exit) -> u8 {

@@ -1,13 +1,11 @@
 //! `--format md`: for a comment on a pull request. What is not as expected first, the rest folded away.
 
-use crate::model::verdict::Basis;
-
 use super::aggregate::{ArmSummary, Expected};
 use super::faulty::Faulty;
-use super::findings::grouped;
-use super::headline::{self, Headline, plural};
+use super::headline::{self, Headline};
 use super::section::{Report, Section};
-use super::text;
+use super::words::{grouped, plural};
+use super::{table as columns, text};
 
 /// A comment may have 65,536 characters; the rest is for what the poster adds.
 const MOST: usize = 60_000;
@@ -94,7 +92,7 @@ pub fn table(arms: &[&ArmSummary]) -> String {
                     format!("**{}**", arm.verdict)
                 },
                 Faulty::of(arm).to_string(),
-                counts(arm),
+                columns::counts(arm, grouped),
                 arm.per_dispatch.map_or("–".into(), |line| u8::from(line.flag).to_string()),
                 arm.history.clone().unwrap_or_else(|| "–".into()),
                 arm.eperm.map_or("–".into(), grouped),
@@ -102,14 +100,6 @@ pub fn table(arms: &[&ArmSummary]) -> String {
             ]
         }),
     )
-}
-
-fn counts(arm: &ArmSummary) -> String {
-    match (arm.basis, arm.wrong, arm.untouched) {
-        (_, Some(wrong), Some(untouched)) => format!("{} / {}", grouped(wrong), grouped(untouched)),
-        (Some(Basis::Residency), _, _) => "not modelled".into(),
-        (_, _, _) => "–".into(),
-    }
 }
 
 /// Whole lines up to the limit of a comment, and a word about the rest.

@@ -6,7 +6,7 @@ use crate::model::facts::PerDispatch;
 use crate::model::verdict::Basis;
 
 use super::aggregate::ArmSummary;
-use super::findings::grouped;
+use super::words::grouped;
 
 /// How the table is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ fn columns(arms: &[ArmSummary], squeeze: Squeeze) -> Vec<Column> {
     }));
     let counted = arms.iter().any(|arm| arm.wrong.is_some());
     if counted || squeeze < Squeeze::NoEmptyCounts {
-        columns.push(column("wrong/untouched", false, &counts));
+        columns.push(column("wrong/untouched", false, &|arm| counts(arm, |n| n.to_string())));
     }
     columns.push(column("per-dispatch", false, &|arm| {
         arm.per_dispatch.map_or("–".into(), |line| per_dispatch(line, squeeze))
@@ -176,9 +176,10 @@ const VERDICTS: [(&str, &str); 9] = [
 ];
 const EXPECTED: [(&str, &str); 3] = [("NO", "1;31"), ("improved", "32"), ("no verdict", "33")];
 
-fn counts(arm: &ArmSummary) -> String {
+/// Wrong and untouched elements, each shown by `number`.
+pub fn counts(arm: &ArmSummary, number: fn(u64) -> String) -> String {
     match (arm.basis, arm.wrong, arm.untouched) {
-        (_, Some(wrong), Some(untouched)) => format!("{wrong} / {untouched}"),
+        (_, Some(wrong), Some(untouched)) => format!("{} / {}", number(wrong), number(untouched)),
         (Some(Basis::Residency), _, _) => "not modelled".into(),
         (_, _, _) => "–".into(),
     }

@@ -4,8 +4,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use repro_matrix::build::{Compiler, TreeCompiler};
+use repro_matrix::build::cache::Cache;
+use repro_matrix::build::{Builder, Compiler, Slots, TreeCompiler};
 use repro_matrix::driver::{DriverStore, DriverTree, LaunchSpec};
 use repro_matrix::model::arm::{Compile, FrontEnd, ModuleFormat, Split, Variant};
 
@@ -39,6 +43,19 @@ impl Compiler for Tree {
 
     fn identity(&self) -> String {
         self.compiler.identity()
+    }
+}
+
+/// A builder with a cache in `dir`; all of a test binary share the machine's cores.
+pub fn builder<'a>(compiler: &'a dyn Compiler, dir: &Path) -> Builder<'a> {
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+    static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots::new(0));
+    Builder {
+        compiler,
+        cache: Cache::new(dir),
+        slots: &SLOTS,
+        timeout: Duration::from_secs(120),
+        stop: &GO_ON,
     }
 }
 

@@ -173,13 +173,7 @@ pub fn for_arm(
         put("--module", module.into());
     }
     put("--block-entries", variant.batch_size.to_string().into());
-    let kind = match source.kind {
-        SourceKind::File => "file",
-        SourceKind::Anon => "anon",
-        SourceKind::Host => "host",
-        SourceKind::None => "none",
-    };
-    put("--source", kind.into());
+    put("--source", source.kind.word().into());
     if let (SourceKind::File, Some(file)) = (source.kind, file) {
         put("--file", file.into());
     }

@@ -109,7 +109,7 @@ pub fn sources(tables: &Named<SourceTable>, problems: &mut Problems<'_>) -> BTre
     for (name, (at, table)) in tables {
         good_name(name, at.clone(), "the name of a source", problems);
         let kind = *table.kind.get();
-        let word = kind_word(kind);
+        let word = kind.word();
         // A field that would change nothing is a misunderstanding: the arm would not be what its author thinks.
         let mut no_meaning = |span: Option<Range<usize>>, field: &str, why: &str| {
             if let Some(span) = span {
@@ -175,15 +175,6 @@ pub fn sources(tables: &Named<SourceTable>, problems: &mut Problems<'_>) -> BTre
         );
     }
     defined
-}
-
-pub fn kind_word(kind: SourceKind) -> &'static str {
-    match kind {
-        SourceKind::File => "file",
-        SourceKind::Anon => "anon",
-        SourceKind::Host => "host",
-        SourceKind::None => "none",
-    }
 }
 
 pub fn keys(tables: &Named<KeyTable>, problems: &mut Problems<'_>) -> BTreeMap<String, KeySet> {

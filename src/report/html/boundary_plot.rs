@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::report::boundary::{self, Point};
-use crate::report::findings::grouped;
 use crate::report::section::Section;
+use crate::report::words::grouped;
 
 use super::{px, scroll};
 

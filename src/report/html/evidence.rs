@@ -11,7 +11,7 @@ use crate::report::aggregate::ArmSummary;
 use crate::report::excerpt::{self, Excerpt};
 use crate::report::section::Section;
 use crate::report::timeline::Timeline;
-use crate::report::{by_hand, findings};
+use crate::report::{by_hand, words};
 
 use super::{Logs, anchor, badge, timeline_plot};
 
@@ -84,7 +84,7 @@ pub(super) fn timeline(arm: &str, timelines: &Timelines<'_>) -> Markup {
         Some(timeline) => html! {
             figure style="margin:.5rem 0" {
                 (timeline_plot::plot(timeline, arm))
-                figcaption.legend { "The private surface (" (findings::grouped(timeline.surface)) " B). Phases are not to scale." }
+                figcaption.legend { "The private surface (" (words::grouped(timeline.surface)) " B). Phases are not to scale." }
             }
         },
         None => html! {},

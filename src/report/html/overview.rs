@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::model::verdict::Basis;
 use crate::report::aggregate::{ArmSummary, Expected};
 use crate::report::faulty::Faulty;
-use crate::report::findings::grouped;
 use crate::report::section::Section;
+use crate::report::table::counts;
+use crate::report::words::grouped;
 use crate::stats::interval::Interval;
 
 use super::{anchor, badge, px, scroll};
@@ -48,7 +48,7 @@ fn row(arm: &ArmSummary, index: usize) -> Markup {
             td { (badge(word, &arm.verdict.to_string())) }
             td { (expected(arm)) }
             td.rate { (bar(Faulty::of(arm))) }
-            td.n { (counts(arm)) }
+            td.n { (counts(arm, grouped)) }
             td.n { (arm.per_dispatch.map_or("–".into(), |line| u8::from(line.flag).to_string())) }
             td { (arm.history.as_deref().unwrap_or("–")) }
             td.n { (arm.eperm.map_or("–".into(), grouped)) }
@@ -66,14 +66,6 @@ fn expected(arm: &ArmSummary) -> Markup {
             Some(Expected::NoVerdict) => strong { "no verdict" },
             Some(Expected::Unmet) => strong { "NO" },
         }
-    }
-}
-
-fn counts(arm: &ArmSummary) -> String {
-    match (arm.basis, arm.wrong, arm.untouched) {
-        (_, Some(wrong), Some(untouched)) => format!("{} / {}", grouped(wrong), grouped(untouched)),
-        (Some(Basis::Residency), _, _) => "not modelled".into(),
-        (_, _, _) => "–".into(),
     }
 }
 

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::model::repro::Phase;
-use crate::report::findings::grouped;
 use crate::report::timeline::{Band, Timeline};
+use crate::report::words::grouped;
 
 use super::px;
 

@@ -6,9 +6,9 @@ use crate::model::facts::{KernelSeen, ZeApiFacts};
 use crate::model::outcome::RunRecord;
 use crate::report::aggregate::ArmSummary;
 use crate::report::boundary;
-use crate::report::findings::{Finding, grouped};
-use crate::report::headline::plural;
+use crate::report::findings::Finding;
 use crate::report::section::{Report, Section};
+use crate::report::words::{grouped, plural};
 use crate::report::{markdown, text};
 
 use super::{Case, contrast, field};

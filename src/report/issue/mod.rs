@@ -9,10 +9,10 @@ use crate::model::arm::Arm;
 use super::aggregate::ArmSummary;
 use super::by_hand;
 use super::faulty::Faulty;
-use super::headline::plural;
 use super::regression::{self, Regression};
 use super::section::{Report, Section};
 use super::text;
+use super::words::plural;
 
 /// What the draft is about: the section and the arm that shows the fault best.
 pub(super) struct Case<'a> {
