@@ -47,17 +47,28 @@ impl Faulty {
     }
 
     pub fn bucket(self) -> Bucket {
-        if self.of == 0 {
-            return Bucket::Unknown;
-        }
         // Whole per cents, rounded down: 99.9 % is not "always".
-        match self.hits * 100 / self.of {
-            100 => Bucket::Always,
-            75..=99 => Bucket::Frequently,
-            50..=74 => Bucket::Sometimes,
-            26..=49 => Bucket::Rarely,
-            _ => Bucket::Sporadic,
+        match (self.hits * 100).checked_div(self.of) {
+            None => Bucket::Unknown,
+            Some(100) => Bucket::Always,
+            Some(75..=99) => Bucket::Frequently,
+            Some(50..=74) => Bucket::Sometimes,
+            Some(26..=49) => Bucket::Rarely,
+            Some(_) => Bucket::Sporadic,
         }
+    }
+
+    /// Whether so many runs allow the bucket: the true rate may be in one next to it, not further off.
+    pub fn earned(self) -> bool {
+        let (from, to) = match self.bucket() {
+            Bucket::Always => (0.75, 1.0),
+            Bucket::Frequently => (0.5, 1.0),
+            Bucket::Sometimes => (0.26, 1.0),
+            Bucket::Rarely => (0.0, 0.75),
+            Bucket::Sporadic => (0.0, 0.5),
+            Bucket::Unknown => return false,
+        };
+        self.interval().is_some_and(|interval| from <= interval.low && interval.high <= to)
     }
 }
 
@@ -97,5 +108,23 @@ mod tests {
         assert_eq!(bucket(25, 100), Bucket::Sporadic);
         assert_eq!(bucket(0, 3), Bucket::Sporadic);
         assert_eq!(bucket(0, 0), Bucket::Unknown);
+    }
+
+    #[test]
+    fn few_runs_earn_no_bucket() {
+        // n of n leave 0.025^(1/n) to 1: 0.735 for 12 runs, 0.753 for 13.
+        for (hits, of, earned) in [
+            (0, 0, false),
+            (1, 1, false),
+            (5, 5, false),
+            (12, 12, false),
+            (13, 13, true),
+            (1, 2, false),
+            (60, 100, true),
+        ] {
+            assert_eq!(Faulty { hits, of, stopped: false }.earned(), earned, "{hits} of {of}");
+        }
+        // A rule that stopped at a hit leaves more room than the exact interval.
+        assert!(!Faulty { hits: 13, of: 13, stopped: true }.earned());
     }
 }

@@ -127,7 +127,9 @@ fn the_draft_has_every_field_of_the_form_in_its_order() {
     let found: Vec<&str> = draft.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     assert_eq!(found, fields);
     assert!(draft.contains("Not run on silicon"), "a prediction must be called one");
-    assert!(draft.contains("Always reproduces - 100%"));
+    // Two runs are no rate, and the draft says so: 0.025^(1/2) = 15.8 %.
+    assert!(draft.contains("Not yet earned: Always reproduces - 100%"), "{draft}");
+    assert!(draft.contains("faulty in 2 of 2 runs (95 % interval 15.8 % to 100 %)"), "{draft}");
     assert!(draft.contains("| 45,568 | 87 | 16,238,247,936 | 16,238,247,936 |"), "{draft}");
     // The directories of whoever ran it are not in it.
     let home = std::env::var("HOME").unwrap_or_default();

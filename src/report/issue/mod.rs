@@ -2,17 +2,18 @@
 //! It says what was seen and what not; what only the author can answer is marked with ✎.
 
 mod behaviour;
+mod reproducer;
 mod system;
 
 use crate::model::arm::Arm;
 
 use super::aggregate::ArmSummary;
-use super::by_hand;
 use super::faulty::Faulty;
 use super::regression::{self, Regression};
 use super::section::{Report, Section};
 use super::text;
 use super::words::plural;
+use crate::stats::rate::percent;
 
 /// What the draft is about: the section and the arm that shows the fault best.
 pub(super) struct Case<'a> {
@@ -51,13 +52,7 @@ pub fn render(report: &Report) -> Result<String, String> {
     field(&mut out, "Steps to Reproduce", &steps(&case));
     regression_fields(&mut out, &regressions);
     behaviour::logs(&mut out, &case);
-    field(&mut out, "Source Code / Reproducer", &source(&case));
-    field(&mut out, "Command Line / Application Details", &command_line(&case));
-    field(
-        &mut out,
-        "oneAPI Version (if applicable)",
-        "Not used: the reproducer calls Level Zero itself, its kernels are OpenCL C compiled by ocloc of the driver build above.\n",
-    );
+    reproducer::fields(&mut out, &case);
     field(&mut out, "Screenshots / Video", "None.\n");
     behaviour::notes(&mut out, &case);
     Ok(out)
@@ -132,13 +127,21 @@ pub(super) fn device_name(section: &Section) -> String {
 
 fn rate(case: &Case<'_>) -> String {
     let rate = Faulty::of(case.summary);
-    let few = if rate.of < 5 { ". ✎ Few runs: `--repeats 10` says more" } else { "" };
-    format!(
-        "{}\n\nObserved: `{}` is faulty in {} of {}{few}.\n",
-        rate.bucket(),
+    let runs = plural(rate.of, "run");
+    let Some(interval) = rate.interval() else { return rate.bucket().to_string() };
+    let observed = format!(
+        "Observed: `{}` is faulty in {} of {runs} (95 % interval {} to {}).\n",
         case.arm.id,
         rate.hits,
-        plural(rate.of, "run")
+        percent(interval.low),
+        percent(interval.high)
+    );
+    if rate.earned() {
+        return format!("{}\n\n{observed}", rate.bucket());
+    }
+    format!(
+        "✎ Not yet earned: {}\n\n{observed}\nSo few runs fit other answers of the form as well: `--repeats 20` says more.\n",
+        rate.bucket()
     )
 }
 
@@ -160,6 +163,7 @@ fn steps(case: &Case<'_>) -> String {
     let driver = case.section.drivers.get(&case.arm.driver);
     script += "# a driver build beside the system's, nothing is installed (or: drivers add NAME --lib libze_intel_gpu.so.1)\n";
     script += "repro-matrix drivers fetch debian\n";
+    script += &reproducer::runtime(case.arm);
     script += &format!("# {file} is under \"Source Code / Reproducer\" below\n");
     for arm in std::iter::once(case.arm).chain(contrast(case)) {
         let word = case
@@ -175,12 +179,7 @@ fn steps(case: &Case<'_>) -> String {
     if let Some(versions) = driver.map(|driver| driver.versions.as_str()) {
         out += &format!("\nThe runs reported here used {versions}.\n");
     }
-    out += &format!(
-        "\nThe reproducer's steps: {}.\n",
-        "load the module; run one kernel and a control kernel without private memory and compare every element with the host; \
-         copy host memory to one device allocation; run both kernels again into buffers filled with a sentinel and compare"
-    );
-    out
+    out + reproducer::steps(case.arm.variant.front_end)
 }
 
 fn regression_fields(out: &mut String, regressions: &[Regression]) {
@@ -214,39 +213,4 @@ fn regression_fields(out: &mut String, regressions: &[Regression]) {
         first.last_good.as_deref().unwrap_or("Not known: every build that was run fails."),
     );
     field(out, "First Known Failing Driver Version", &first.first_bad);
-}
-
-fn source(case: &Case<'_>) -> String {
-    let name = &case.section.key.matrix;
-    let mut out = "The reproducer is the verb `level-zero` of repro-matrix; its kernels are generated from one OpenCL C template \
-                   (`repro-kernels/level-zero/private.cl`).\n\n".to_owned();
-    match &case.section.matrix_text {
-        Some(matrix) => {
-            out += &text::folded(&format!("{name}.toml: the experiment"), &text::fence("toml", matrix))
-        }
-        None => {
-            out += &format!(
-                "✎ Attach {name}.toml: the results do not hold its text (SHA-256 {}).\n",
-                case.section.key.matrix_sha256
-            )
-        }
-    }
-    out
-}
-
-fn command_line(case: &Case<'_>) -> String {
-    let record = case
-        .section
-        .runs_of(&case.arm.id)
-        .map(|(r, _)| r)
-        .find(|r| r.verdict.word() == case.summary.verdict.word);
-    match record.and_then(|record| by_hand::script(case.arm, record)) {
-        Some(script) => format!(
-            "One run of `{}` by hand, with no harness around it (the driver build and the compiled module are where the steps \
-             above put them). Exit status 1 = wrong elements.\n\n{}",
-            case.arm.id,
-            text::fence("sh", &script)
-        ),
-        None => "The run was never started: there is no command line.\n".into(),
-    }
 }
