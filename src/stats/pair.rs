@@ -49,6 +49,14 @@ impl Pair {
         self.fisher.map(|p| p <= LEVEL)
     }
 
+    /// The test and the interval of the ratio are two methods: near the limit one may find a difference where the other does
+    /// not. Then neither says enough.
+    pub fn borderline(&self) -> bool {
+        let apart =
+            self.ratio_low.is_some_and(|low| low > 1.0) || self.ratio_high.is_some_and(|high| high < 1.0);
+        self.differ().is_some_and(|differ| differ != apart)
+    }
+
     /// Whether they differ, allowed to be asked after every run: the anytime intervals at half the error each are apart.
     pub fn differ_anytime(&self) -> bool {
         let confidence = 1.0 - LEVEL / 2.0;
@@ -76,6 +84,12 @@ impl Pair {
                 end(self.ratio_high)
             )),
             (None, _) => out.push_str(&format!("; at least {} times as often", end(self.ratio_low))),
+        }
+        if self.borderline() {
+            let holds = if self.differ() == Some(true) { "holds" } else { "leaves out" };
+            out.push_str(&format!(
+                "; borderline: the test says so, the interval, which {holds} 1, does not: more runs decide"
+            ));
         }
         out
     }
@@ -134,6 +148,24 @@ mod tests {
         assert!(pair.text().contains("at least") && pair.ratio_high.is_none(), "{}", pair.text());
         assert_eq!(Pair::of(tally(3, 12), tally(4, 12)).differ(), Some(false));
         assert_eq!(Pair::of(tally(0, 0), tally(0, 12)).differ(), None);
+    }
+
+    #[test]
+    fn a_test_and_an_interval_that_disagree_are_not_left_side_by_side() {
+        // Fisher: 2 · C(4,4)·C(4,1)/C(8,5) = 1/7. A ratio of 1 has both rates at 5/8, and Koopman's statistic is
+        // (4 − 2.5)²/(4 · 5/8 · 3/8) twice = 4.8, above the 3.84 that the interval allows.
+        let pair = Pair::of(tally(4, 4), tally(1, 4));
+        assert!((pair.fisher.expect("runs") - 1.0 / 7.0).abs() < 1e-9);
+        assert!(pair.ratio_low.is_some_and(|low| low > 1.0), "{pair:?}");
+        assert!(
+            pair.borderline() && pair.text().contains("borderline") && pair.text().contains("leaves out 1")
+        );
+        // Turned around, the interval is below 1.
+        assert!(Pair::of(tally(1, 4), tally(4, 4)).borderline());
+        for (a, b) in [((12, 12), (0, 12)), ((3, 12), (4, 12)), ((0, 12), (0, 12)), ((0, 0), (5, 12))] {
+            let pair = Pair::of(tally(a.0, a.1), tally(b.0, b.1));
+            assert!(!pair.borderline() && !pair.text().contains("borderline"), "{}", pair.text());
+        }
     }
 
     #[test]
