@@ -29,12 +29,17 @@ pub type Named<T> = BTreeMap<String, (std::ops::Range<usize>, T)>;
 pub struct Wire {
     pub head: Option<Head>,
     pub defaults: DefaultsTable,
+    /// A key of [defaults] could not be read: what an arm lacks may be there.
+    pub defaults_damaged: bool,
     pub variants: Named<VariantTable>,
     pub sources: Named<SourceTable>,
     pub keys: Named<KeyTable>,
     pub workloads: Named<WorkloadTable>,
     pub products: Vec<At<ProductTable>>,
     pub arms: Vec<At<ArmTable>>,
+    /// Tables without the keys that could not be read: the names in them are still looked up.
+    pub damaged_products: Vec<At<ProductTable>>,
+    pub damaged_arms: Vec<At<ArmTable>>,
     /// `[[product]]` or `[[arm]]` is written, be it readable or not.
     pub has_arms: bool,
     /// Per section, names whose table could not be read: a reference to one is no second mistake.
@@ -103,15 +108,18 @@ fn read_tables(text: &str, problems: &mut Problems<'_>) -> Wire {
     wire.keys = named(&mut root, "keys", &mut wire.unreadable, problems);
     wire.workloads = named(&mut root, "workloads", &mut wire.unreadable, problems);
     wire.has_arms = root.contains_key("product") || root.contains_key("arm");
-    wire.products = list(&mut root, "product", problems);
-    wire.arms = list(&mut root, "arm", problems);
-    if let Some(defaults) = root.remove("defaults")
-        && let Some(defaults) = table(defaults, "[defaults]", &[], problems)
-    {
-        wire.defaults = defaults;
+    wire.products = list(&mut root, "product", &mut wire.damaged_products, problems);
+    wire.arms = list(&mut root, "arm", &mut wire.damaged_arms, problems);
+    if let Some(defaults) = root.remove("defaults") {
+        let read = table(defaults, "[defaults]", &[], problems);
+        wire.defaults_damaged = !matches!(read, Reading::Whole(_));
+        if let Reading::Whole(defaults) | Reading::Rest(defaults) = read {
+            wire.defaults = defaults;
+        }
     }
     let sections: Vec<&str> = NAMED_SECTIONS.into_iter().chain(["product", "arm", "defaults"]).collect();
-    wire.head = table(Spanned::new(whole, DeValue::Table(root)), "a matrix file", &sections, problems);
+    let head = table(Spanned::new(whole, DeValue::Table(root)), "a matrix file", &sections, problems);
+    wire.head = head.whole();
     wire
 }
 
@@ -140,10 +148,10 @@ fn named<T: DeserializeOwned>(
         let name = name.into_inner().into_owned();
         let what = format!("[{section}.{}]", shorten(&name));
         match table(value, &what, &[], problems) {
-            Some(read) => {
+            Reading::Whole(read) => {
                 found.insert(name, (at, read));
             }
-            None => unreadable.entry(section).or_default().push(name),
+            Reading::Rest(_) | Reading::Nothing => unreadable.entry(section).or_default().push(name),
         }
     }
     found
@@ -153,6 +161,7 @@ fn named<T: DeserializeOwned>(
 fn list<T: DeserializeOwned>(
     root: &mut DeTable<'_>,
     section: &str,
+    damaged: &mut Vec<At<T>>,
     problems: &mut Problems<'_>,
 ) -> Vec<At<T>> {
     let Some(value) = root.remove(section) else { return Vec::new() };
@@ -169,37 +178,59 @@ fn list<T: DeserializeOwned>(
         if problems.is_full() {
             break;
         }
-        found.extend(table(item, &format!("[[{section}]]"), &[], problems));
+        match table(item, &format!("[[{section}]]"), &[], problems) {
+            Reading::Whole(read) => found.push(read),
+            Reading::Rest(rest) => damaged.push(rest),
+            Reading::Nothing => {}
+        }
     }
     found
 }
 
+/// What could be read of a table.
+enum Reading<T> {
+    Whole(T),
+    /// Without the keys that could not be read.
+    Rest(T),
+    Nothing,
+}
+
+impl<T> Reading<T> {
+    fn whole(self) -> Option<T> {
+        match self {
+            Reading::Whole(read) => Some(read),
+            Reading::Rest(_) | Reading::Nothing => None,
+        }
+    }
+}
+
 /// Reads one table. Every key that cannot be read is reported, then taken out and the rest tried again, so that one
-/// mistake does not hide the next. `None` if anything was wrong.
+/// mistake does not hide the next.
 fn table<T: DeserializeOwned>(
     mut value: Spanned<DeValue<'_>>,
     what: &str,
     further_keys: &[&str],
     problems: &mut Problems<'_>,
-) -> Option<T> {
+) -> Reading<T> {
     let span = value.span();
     if !matches!(value.get_ref(), DeValue::Table(_)) {
         problems.push(Problem::new(span, format!("{what} is a table")));
-        return None;
+        return Reading::Nothing;
     }
     let mut removed: Vec<String> = Vec::new();
     loop {
         match T::deserialize(ValueDeserializer::from(value.clone())) {
-            Ok(read) => return removed.is_empty().then_some(read),
+            Ok(read) if removed.is_empty() => return Reading::Whole(read),
+            Ok(rest) => return Reading::Rest(rest),
             Err(error) => {
                 let at = error.span().unwrap_or(span.clone());
                 // A required key that was just taken out for its bad value is not missing.
                 let missing = error.message().strip_prefix("missing field `");
                 if missing.is_some_and(|rest| removed.iter().any(|key| rest.trim_end_matches('`') == key)) {
-                    return None;
+                    return Reading::Nothing;
                 }
                 problems.push(explain(error.message(), at.clone(), what, further_keys));
-                let DeValue::Table(keys) = value.get_mut() else { return None };
+                let DeValue::Table(keys) = value.get_mut() else { return Reading::Nothing };
                 let culprit = keys.iter().find_map(|(key, value)| {
                     let covers =
                         |range: std::ops::Range<usize>| range.start <= at.start && at.end <= range.end;
@@ -210,7 +241,7 @@ fn table<T: DeserializeOwned>(
                         keys.remove(key.as_str());
                         removed.push(key);
                     }
-                    _ => return None,
+                    _ => return Reading::Nothing,
                 }
             }
         }

@@ -215,8 +215,8 @@ fn several_mistakes_are_reported_together_in_file_order() {
         .replace("keys = \"resident2\"", "keys = \"resident3\"\ntimeout = 5");
     let found = problems(&text);
     let lines: Vec<usize> = found.iter().map(|problem| place(&text, problem).0).collect();
-    // A reference to a source whose table is wrong is not a second mistake.
-    assert_eq!(lines, [3, 4, 5, 8, 17], "{found:#?}");
+    // A reference to a source whose table is wrong is not a second mistake; a name beside a wrong key is one.
+    assert_eq!(lines, [3, 4, 5, 8, 16, 17], "{found:#?}");
 }
 
 #[test]
@@ -224,6 +224,27 @@ fn references_are_checked_beside_unreadable_tables() {
     let text = SMALL.replace("prot = \"r\"", "prot = \"q\"").replace("\"resident2\"", "\"resident3\"");
     let messages: Vec<String> = problems(&text).into_iter().map(|problem| problem.message).collect();
     assert_eq!(messages, ["unknown value \"q\" in [sources.file-r]", "unknown debug-key set \"resident3\""]);
+}
+
+#[test]
+fn names_are_looked_up_in_tables_with_other_mistakes_too() {
+    let messages =
+        |text: &str| -> Vec<String> { problems(text).into_iter().map(|problem| problem.message).collect() };
+    let product = "[[product]]\nvariants = [\"over\", \"none\"]\nsources = \"tape\"\nrepeats = \"x\"\n\
+                   include = [{ variant = \"other\", source = \"file-r\" }]\n";
+    let found = messages(&format!("{SMALL}{product}"));
+    let expected = [
+        "unknown variant \"none\"",
+        "unknown source \"tape\"",
+        "invalid type: string \"x\", expected u32 in [[product]]",
+        "unknown variant \"other\"",
+    ];
+    assert_eq!(found, expected);
+    // What [defaults] says beside its mistake holds; what an arm lacks may be the key that could not be read.
+    let text = format!("{SMALL}[defaults]\nkeys = \"nokeys\"\nrepeats = \"x\"\nsource = 3\n");
+    let found = messages(&text.replace("source = \"file-r\"\n", ""));
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(found.iter().any(|message| message == "unknown debug-key set \"nokeys\""), "{found:#?}");
 }
 
 #[test]

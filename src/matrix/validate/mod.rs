@@ -67,6 +67,12 @@ pub(super) fn validate(wire: Wire, text: &str, problems: &mut Problems<'_>) -> O
         .iter()
         .filter_map(|arm| names.single(arm, &wire.defaults, &usual, &base, problems))
         .collect();
+    for product in &wire.damaged_products {
+        names.mentioned_by_product(product.get(), problems);
+    }
+    for arm in &wire.damaged_arms {
+        names.mentioned_by_arm(arm.get(), problems);
+    }
 
     // Without a head the file was not even TOML, or its first lines are wrong: said already.
     let head = wire.head?;

@@ -25,6 +25,8 @@ pub struct Names {
     sources: Section,
     keys: Section,
     workloads: Section,
+    /// What an arm lacks may be in a key of [defaults] that could not be read.
+    defaults_damaged: bool,
 }
 
 impl Section {
@@ -121,6 +123,30 @@ impl Names {
             sources: Section::new("source", "sources", sources, wire),
             keys: Section::new("debug-key set", "keys", keys, wire).with_default(),
             workloads: Section::new("workload", "workloads", workloads, wire).with_default(),
+            defaults_damaged: wire.defaults_damaged,
+        }
+    }
+
+    /// The names in an arm of which not all could be read.
+    pub fn mentioned_by_arm(&self, table: &ArmTable, problems: &mut Problems<'_>) {
+        self.check(&written!(table), problems);
+    }
+
+    /// The names in a product of which not all could be read.
+    pub fn mentioned_by_product(&self, table: &ProductTable, problems: &mut Problems<'_>) {
+        let axes = [
+            (&table.variants, &self.variants),
+            (&table.sources, &self.sources),
+            (&table.keys, &self.keys),
+            (&table.workloads, &self.workloads),
+        ];
+        for (written, section) in axes {
+            for name in written.iter().flat_map(|names| &names.0) {
+                section.check(name, problems);
+            }
+        }
+        for include in &table.include {
+            self.check(&written!(include), problems);
         }
     }
 
@@ -172,7 +198,7 @@ impl Names {
         self.check(written, problems);
         let mut needed = |own: Option<&At<String>>, default: Option<&At<String>>, field: &str| {
             let name = own.or(default);
-            if name.is_none() {
+            if name.is_none() && !self.defaults_damaged {
                 problems.push(
                     Problem::new(at.clone(), format!("{what} has no {field}"))
                         .help(format!("say `{field}` here or in [defaults]")),
@@ -250,7 +276,7 @@ impl Names {
         let mut axis =
             |written: &Option<OneOrMany>, section: Option<&Section>, usual: Vec<String>, word: &str| {
                 let Some(OneOrMany(names)) = written else {
-                    if usual.is_empty() {
+                    if usual.is_empty() && !self.defaults_damaged {
                         problems.push(
                             Problem::new(at.clone(), format!("the product has no {word}"))
                                 .help(format!("say `{word}` here or a default in [defaults]")),
