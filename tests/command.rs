@@ -48,3 +48,32 @@ fn the_shipped_example_runs_and_is_judged_by_its_rules() {
     assert_eq!(elsewhere["verdict"], "untestable");
     assert_eq!(elsewhere["repro"]["checks"][0]["wrong"], 0);
 }
+
+#[test]
+fn a_command_that_says_nothing_of_before_and_after_can_be_clean() {
+    let dir = tempfile::tempdir().unwrap();
+    let matrix = r#"
+name = "plain"
+[defaults]
+source = "none"
+device = "sim:a770"
+[sources.none]
+kind = "none"
+[variants.plain]
+front_end = "command"
+kernels = 1
+command = ["{tool}", "level-zero", "--module", "{module}", "--skip-upload"]
+[variants.plain.extract]
+exit_wrong = [1]
+[[arm]]
+variant = "plain"
+expect = "clean"
+"#;
+    std::fs::write(dir.path().join("plain.toml"), matrix).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .args(["run", "plain.toml", "--plain"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}

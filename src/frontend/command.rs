@@ -19,10 +19,13 @@ use crate::cmd::Failure;
 use crate::exit::Exit;
 use crate::extract::{Compiled, Found, Meaning, Reading, Rules};
 use crate::frontend::telling::Telling;
+use crate::model::facts;
 use crate::model::repro::{Check, PHASE_MARKER, Phase, RESULT_FD_ENV};
 
-/// How long between looks at what the command has mapped.
+/// How long between looks at what the command has mapped, until the driver library is.
 const POLL: Duration = Duration::from_millis(5);
+/// From then on only each of so many looks: reading the maps of a large process costs it time.
+const SELDOM: u32 = 4;
 /// Longer lines are cut for the rules (not for the log).
 const LONGEST_LINE: usize = 64 << 10;
 /// A JSON file that a rule reads.
@@ -91,6 +94,7 @@ fn run(args: &CommandArgs, rules: &Rules, compiled: &Compiled, telling: &Telling
         telling: telling.clone(),
         mapped: AtomicBool::new(false),
         after: AtomicBool::new(false),
+        opencl: Mutex::new(None),
     });
     let mut readers = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -108,6 +112,8 @@ fn run(args: &CommandArgs, rules: &Rules, compiled: &Compiled, telling: &Telling
     if let Some(signal) = status.signal() {
         return Ok(Ended::Signal(signal));
     }
+    let opencl = course.opencl.lock().unwrap_or_else(PoisonError::into_inner).take();
+    telling.update(|result| result.opencl = opencl);
     // "After" must exist for what was found to be after something.
     course.enter_after();
     let reading =
@@ -130,9 +136,15 @@ struct Course {
     telling: Telling,
     mapped: AtomicBool,
     after: AtomicBool,
+    /// An OpenCL implementation that a process had mapped.
+    opencl: Mutex<Option<String>>,
 }
 
 impl Course {
+    fn saw_opencl(&self, path: String) {
+        self.opencl.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(path);
+    }
+
     fn enter_before(&self) {
         if !self.mapped.swap(true, Ordering::AcqRel) {
             self.telling.phase(Phase::Before);
@@ -182,7 +194,8 @@ fn follow(
     })
 }
 
-/// Waits for the end; on the way, looks for the driver library in the command and its children.
+/// Waits for the end; on the way, looks for the driver library in the command and its children, and for what else could
+/// have done its work.
 fn watch(
     child: &mut Child,
     library: &str,
@@ -190,42 +203,56 @@ fn watch(
     waits: bool,
 ) -> Result<std::process::ExitStatus, String> {
     let pid = i32::try_from(child.id()).map_err(|_| "a process id that is none".to_owned())?;
+    let mut looks = 0_u32;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| format!("wait: {error}"))? {
             return Ok(status);
         }
-        if !course.mapped.load(Ordering::Acquire)
-            && let Some(holder) = holder(pid, library)
-        {
-            // It stands still while the harness reads its maps: a short run would be over.
-            let stopped = kill(Pid::from_raw(holder), Signal::SIGSTOP).is_ok();
-            course.enter_before();
-            if !waits {
-                course.enter_after();
+        let mapped = course.mapped.load(Ordering::Acquire);
+        if !mapped || looks.is_multiple_of(SELDOM) {
+            let seen = look(pid, library);
+            if let Some(path) = seen.opencl {
+                course.saw_opencl(path);
             }
-            if stopped {
-                let _ = kill(Pid::from_raw(holder), Signal::SIGCONT);
+            if let Some(holder) = seen.holder.filter(|_| !mapped) {
+                // It stands still while the harness reads its maps: a short run would be over.
+                let stopped = kill(Pid::from_raw(holder), Signal::SIGSTOP).is_ok();
+                course.enter_before();
+                if !waits {
+                    course.enter_after();
+                }
+                if stopped {
+                    let _ = kill(Pid::from_raw(holder), Signal::SIGCONT);
+                }
             }
         }
+        looks = looks.wrapping_add(1);
         std::thread::sleep(POLL);
     }
 }
 
-/// The process at or below `pid` that has the library mapped.
-fn holder(pid: i32, library: &str) -> Option<i32> {
+#[derive(Default)]
+struct Seen {
+    /// The process that has the driver library mapped.
+    holder: Option<i32>,
+    /// The path of an OpenCL implementation that one of them has mapped.
+    opencl: Option<String>,
+}
+
+/// What the processes at and below `pid` have mapped.
+fn look(pid: i32, library: &str) -> Seen {
+    let mut found = Seen::default();
     let mut open = vec![pid];
-    let mut seen = 0;
-    while let Some(pid) = open.pop() {
-        seen += 1;
-        if seen > 1000 {
-            return None;
-        }
+    for _ in 0..1000 {
+        let Some(pid) = open.pop() else { break };
         let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
-        let has = String::from_utf8_lossy(&maps).lines().any(|line| {
-            line.rsplit('/').next().is_some_and(|name| line.contains('/') && name.contains(library))
-        });
-        if has {
-            return Some(pid);
+        for path in String::from_utf8_lossy(&maps).lines().filter_map(|line| line.get(line.find('/')?..)) {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            if name.contains(library) {
+                found.holder.get_or_insert(pid);
+            } else if facts::is_opencl(path) && found.opencl.is_none() {
+                found.opencl = Some(path.to_owned());
+            }
         }
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         for task in tasks {
@@ -233,7 +260,7 @@ fn holder(pid: i32, library: &str) -> Option<i32> {
             open.extend(children.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
         }
     }
-    None
+    found
 }
 
 fn tell(telling: &Telling, found: &Found, rules: &Rules) {

@@ -282,6 +282,7 @@ fn result(args: &MockReproArgs, phases: Vec<PhaseMark>) -> (ReproResult, i32) {
         guard_disturbed: None,
         page_cache: None,
         one_check: false,
+        opencl: None,
         steps: Vec::new(),
         error,
     };

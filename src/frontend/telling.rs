@@ -61,6 +61,7 @@ impl Telling {
             guard_disturbed: None,
             page_cache: None,
             one_check: false,
+            opencl: None,
             steps: Vec::new(),
             error: None,
         };

@@ -78,6 +78,12 @@ impl Context<'_> {
         (bytes > 0).then_some(bytes)
     }
 
+    /// A command with one check, whose rules name no line that ends what comes before the trigger.
+    pub fn whole_run_is_after(&self, result: &ReproResult) -> bool {
+        result.one_check
+            && self.arm.variant.command.as_ref().is_some_and(|command| command.extract.after.is_none())
+    }
+
     /// Copies that the arm asks for, in one round or both; 0 = the trigger is left out on purpose.
     pub fn copies_wanted(&self) -> u64 {
         use crate::model::arm::{FrontEnd, SourceKind};

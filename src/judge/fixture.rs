@@ -113,6 +113,7 @@ pub fn result() -> ReproResult {
         guard_disturbed: None,
         page_cache: None,
         one_check: false,
+        opencl: None,
         steps: Vec::new(),
         error: None,
     }

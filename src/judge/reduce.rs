@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::arm::Observer;
-use crate::model::facts::{Facts, LoadedLibrary, SimFacts};
+use crate::model::facts::{Facts, LoadedLibrary, SimFacts, is_opencl};
 use crate::model::repro::{Check, Phase, ReproError, ReproResult};
 use crate::model::verdict::{Evidence, RunEnd};
 
@@ -38,7 +38,7 @@ pub fn reduce(
     for broken in context.broken {
         say("harness", broken.clone());
     }
-    let (identity, why) = identity(facts, context);
+    let (identity, why) = identity(account, facts, context);
     if let Some(why) = why {
         say("maps", why);
     }
@@ -147,8 +147,16 @@ fn kill_word(killed: bool) -> &'static str {
 }
 
 /// Is the library that ran the one that was asked for? Judged by build-id or SHA-256, and the path.
-fn identity(facts: &Facts, context: &Context<'_>) -> (Identity, Option<String>) {
+fn identity(account: &Account, facts: &Facts, context: &Context<'_>) -> (Identity, Option<String>) {
     let Some(expected) = context.driver else { return (Identity::Proved, None) };
+    // Only commands tell of it: the other reproducers ask their own queue which backend it is of.
+    if let Some(path) = account.given().and_then(|result| result.opencl.as_ref()) {
+        let why = format!(
+            "{path} is mapped: the work may have been OpenCL's. Keep it out (ONEAPI_DEVICE_SELECTOR=level_zero:gpu, \
+             OCL_ICD_VENDORS=/nonexistent)"
+        );
+        return (Identity::Unproved, Some(why));
+    }
     let Some(loaded) = &facts.loaded else {
         return (Identity::Unproved, Some("the client's maps were not read".into()));
     };
@@ -156,7 +164,7 @@ fn identity(facts: &Facts, context: &Context<'_>) -> (Identity, Option<String>) 
     let candidates: Vec<_> =
         loaded.libraries.iter().filter(|l| file_name(l).contains(&expected.library)).collect();
     if candidates.is_empty() {
-        let other = loaded.libraries.iter().find(|l| file_name(l).contains("libigdrcl"));
+        let other = loaded.libraries.iter().find(|library| is_opencl(&library.path));
         return match other {
             Some(other) => {
                 (Identity::Other, Some(format!("OpenCL backend instead: {} is mapped", other.path)))

@@ -43,7 +43,7 @@ pub fn says(
             ),
         );
     }
-    still_bound(sim, surface)
+    still_bound(sim, surface, result.is_some_and(|result| context.whole_run_is_after(result)))
 }
 
 /// Why the trace cannot be trusted to be whole.
@@ -87,12 +87,13 @@ fn in_phase(sim: &SimFacts, want: impl Fn(Phase) -> bool) -> impl Iterator<Item 
     sim.dispatches.iter().filter(move |d| d.phase.is_some_and(&want))
 }
 
-fn still_bound(sim: &SimFacts, surface: Option<u64>) -> (DeviceSays, String) {
+/// `one_phase`: the whole run counts as after the trigger, so that nothing need be before it.
+fn still_bound(sim: &SimFacts, surface: Option<u64>, one_phase: bool) -> (DeviceSays, String) {
     let undecided = |why: &str| (DeviceSays::Undecided, why.to_owned());
     let has_surface =
         |d: &&DispatchFact| surface.is_some_and(|bytes| d.ranges.iter().any(|(_, len, _)| fits(*len, bytes)));
     let after = |p: Phase| matches!(p, Phase::After | Phase::AfterAgain);
-    if in_phase(sim, |p| p == Phase::Before).next().is_none() {
+    if !one_phase && in_phase(sim, |p| p == Phase::Before).next().is_none() {
         return undecided("the device saw no dispatch before the copies");
     }
     let Some(last) = in_phase(sim, after).last() else {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::model::arm::{Arm, KeySet};
+use crate::model::arm::{Arm, CommandSpec, FrontEnd, KeySet};
+use crate::model::extract::Rules;
 use crate::model::facts::{CallCount, Facts, StraceFacts};
 use crate::model::repro::{Phase, ReproError, ReproResult};
 use crate::model::verdict::{Basis, RunEnd, Verdict};
@@ -121,7 +122,7 @@ fn undersized_surface_is_wrong_before_the_copies() {
 #[test]
 fn one_thing_missing_and_it_is_not_clean() {
     type Break = fn(&mut Run);
-    let cases: [(&str, Break, &str, &str); 24] = [
+    let cases: [(&str, Break, &str, &str); 26] = [
         ("no result", |r| r.account = Account::Missing, "harness-error", "no result"),
         ("garbled", |r| r.account = Account::Garbled("eof".into()), "harness-error", "eof"),
         ("no maps", |r| r.facts.loaded = None, "untestable", "not proved"),
@@ -148,6 +149,18 @@ fn one_thing_missing_and_it_is_not_clean() {
             |r| r.facts.loaded.as_mut().unwrap().libraries[0].path = "/d/libigdrcl.so".into(),
             "untestable",
             "OpenCL",
+        ),
+        (
+            "pocl",
+            |r| r.facts.loaded.as_mut().unwrap().libraries[0].path = "/usr/lib/libpocl.so.2.9".into(),
+            "untestable",
+            "OpenCL",
+        ),
+        (
+            "opencl beside the driver",
+            |r| r.result().opencl = Some("/usr/lib/libpocl.so.2.9".into()),
+            "untestable",
+            "libpocl.so.2.9 is mapped",
         ),
         ("no trace", |r| r.facts.sim = None, "harness-error", "no trace"),
         ("cut trace", |r| r.facts.sim.as_mut().unwrap().complete = false, "harness-error", "cut"),
@@ -247,6 +260,32 @@ fn one_thing_missing_and_it_is_not_clean() {
         let text = format!("{:?}", judged.verdict);
         assert!(text.contains(reason), "{name}: {text}");
     }
+}
+
+#[test]
+fn a_command_without_a_line_between_has_nothing_before() {
+    let mut run = Run::clean();
+    let result = run.result();
+    result.one_check = true;
+    result.checks.remove(0);
+    result.copies = Default::default();
+    let sim = run.facts.sim.as_mut().unwrap();
+    sim.dispatches.remove(0);
+    sim.summary.dispatches = 1;
+    run.arm.variant.front_end = FrontEnd::Command;
+    run.arm.variant.command = Some(CommandSpec { argv: vec!["x".into()], extract: Rules::default() });
+    assert_eq!(run.judge().verdict.word(), "clean", "{:?}", run.judge());
+    // Nothing at all is no run.
+    let mut idle =
+        Run { facts: run.facts.clone(), account: run.account.clone(), arm: run.arm.clone(), ..Run::clean() };
+    let sim = idle.facts.sim.as_mut().unwrap();
+    sim.dispatches.clear();
+    sim.summary.dispatches = 0;
+    assert_eq!(idle.judge().verdict.word(), "harness-error");
+    // A line that should end what comes before: then there must be something before it.
+    run.arm.variant.command.as_mut().unwrap().extract.after = Some("^uploaded".into());
+    let judged = run.judge();
+    assert!(format!("{:?}", judged.verdict).contains("no dispatch before"), "{judged:?}");
 }
 
 #[test]

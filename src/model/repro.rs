@@ -85,6 +85,9 @@ pub struct ReproResult {
     /// The workload has no check before the trigger: its only one is at its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_check: bool,
+    /// An OpenCL implementation that a process of a command had mapped: its work may have been done there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opencl: Option<String>,
     /// Steps of a session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<super::extract::Step>,

@@ -149,6 +149,21 @@ pub struct LoadedDriver {
     pub libraries: Vec<LoadedLibrary>,
 }
 
+/// Whether the file is an OpenCL implementation (not the loader `libOpenCL`, which does no work itself).
+pub fn is_opencl(path: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "libigdrcl",
+        "libpocl",
+        "libintelocl",
+        "libnvidia-opencl",
+        "libamdocl",
+        "libRusticlOpenCL",
+        "libMesaOpenCL",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    NAMES.iter().any(|start| name.starts_with(start))
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedLibrary {
     pub path: String,
