@@ -64,6 +64,8 @@ kind = "anon"
 prot = "rw"
 [keys.threads]
 OverrideNumComputeUnitsForScratch = 32768
+[keys.selector]
+ONEAPI_DEVICE_SELECTOR = "opencl:*"
 [workloads.few]
 copies = 12
 [[product]]
@@ -82,6 +84,11 @@ variant = "one"
 source = "anon-rw"
 keys = "threads"
 expect = { verdict = "clean", per_dispatch = true, hazard = false }
+[[arm]]
+id = "elsewhere"
+variant = "one"
+keys = "selector"
+expect = "untestable"
 [[arm]]
 id = "plain"
 variant = "one"
@@ -138,6 +145,9 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
             && e["says"].as_str().is_some_and(|s| s.contains("libze_intel_gpu") && s.contains("is loaded"))
     });
     assert!(proved, "{}", sycl["evidence"]);
+    // A selector that leaves Level Zero out: the reproducer asks its queue, and takes no other backend.
+    let reason = of("elsewhere")["reason"].as_str().unwrap();
+    assert!(reason.contains("sycl::queue"), "{reason}");
     // One module a kernel: only those that are launched are loaded, none on the per-dispatch path.
     let split = flags(of("split"));
     assert!(split.len() > 1 && split.iter().all(|flag| flag == false), "{split:?}");
@@ -154,6 +164,92 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
     let kernels = images[0]["kernels"].as_array().unwrap();
     let private: u64 = kernels.iter().map(|kernel| kernel["private_surface"].as_u64().unwrap()).sum();
     assert_eq!((images.len(), private), (1, 24 * 22_784));
+}
+
+/// A program that works on whatever device it gets: `PROGRAM SELECTOR [cpu]`.
+const ANYWHERE: &str = r#"
+#include <sycl/sycl.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+int main(int argc, char **argv) {
+    if (argc > 1)
+        setenv("ONEAPI_DEVICE_SELECTOR", argv[1], 1);
+    sycl::queue queue = argc > 2 ? sycl::queue{sycl::cpu_selector_v} : sycl::queue{};
+    std::vector<unsigned> out(1024);
+    {
+        sycl::buffer<unsigned> buffer{sycl::range<1>(out.size())};
+        queue.submit([&](sycl::handler &h) { h.fill(buffer.get_access<sycl::access::mode::write>(h), 7u); });
+        queue.submit([&](sycl::handler &h) { h.copy(buffer.get_access<sycl::access::mode::read>(h), out.data()); });
+        queue.wait();
+    }
+    std::size_t wrong = 0;
+    for (unsigned value : out)
+        wrong += value != 7;
+    std::printf("on %s: wrong %zu of %zu\n", queue.get_device().get_info<sycl::info::device::name>().c_str(), wrong,
+                out.size());
+    return wrong != 0;
+}
+"#;
+
+#[test]
+fn what_fell_back_to_opencl_is_untestable_however_right_its_numbers() {
+    // The last release whose wheels have the OpenCL adapter; the OpenCL device is PoCL's, the host's processor.
+    let request: Request = "sycl=2026.0.0".parse().unwrap();
+    let store = ToolchainStore::open().unwrap_or_else(|e| panic!("{e}"));
+    let lib = match store.fetch(&request, &mut |line| eprintln!("{line}")) {
+        Ok((toolchain, _)) => toolchain.lib(),
+        Err(error) => return eprintln!("skipped: SYCL runtime 2026.0.0 cannot be had: {error}"),
+    };
+    if !Path::new("/etc/OpenCL/vendors/pocl.icd").exists() {
+        return eprintln!("skipped: no PoCL (`ci/install-deps tests` gets it)");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("anywhere.cpp"), ANYWHERE).unwrap();
+    let program = dir.path().join("anywhere");
+    let compiled = Command::new("g++")
+        .args(["-std=c++17", "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", "-isystem"])
+        .arg(lib.parent().unwrap().join("include"))
+        .arg(dir.path().join("anywhere.cpp"))
+        .arg(format!("-L{}", lib.display()))
+        .arg(format!("-Wl,-rpath,{}", lib.display()))
+        .args(["-lsycl", "-o"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    // On the card; on OpenCL alone; on OpenCL with the card's driver loaded too.
+    let arms = [("card", "[]"), ("opencl", "['opencl:*']"), ("both", "['*:*', 'cpu']")];
+    let mut matrix =
+        "name = 'fall'\n[defaults]\nsource = 'none'\ndevice = 'sim:a770'\n[sources.none]\nkind = 'none'\n"
+            .to_owned();
+    for (arm, words) in arms {
+        let words = words.replacen('[', &format!("['{}', ", program.display()), 1);
+        matrix += &format!(
+            "[variants.{arm}]\nfront_end = 'command'\ncommand = {words}\n[variants.{arm}.extract]\nexit_wrong = [1]\n\
+             wrong = 'wrong (\\d+) of'\n[[arm]]\nid = '{arm}'\nvariant = '{arm}'\n"
+        );
+    }
+    std::fs::write(dir.path().join("fall.toml"), matrix).unwrap();
+    let output = tool(&["run", "fall.toml", "--plain"], dir.path());
+    let runs = std::fs::read_dir(dir.path().join("results/fall"));
+    let runs =
+        runs.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))).flatten().next();
+    let lines = std::fs::read_to_string(runs.unwrap().path().join("runs.jsonl")).unwrap();
+    let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |arm: &str| records.iter().find(|record| record["arm"] == arm).unwrap();
+    // All three print the right numbers.
+    for (arm, _) in arms {
+        assert_eq!(of(arm)["repro"]["checks"][0]["wrong"], 0, "{}", of(arm));
+    }
+    assert_eq!(of("card")["verdict"], "clean", "{}", of("card")["evidence"]);
+    for arm in ["opencl", "both"] {
+        let (verdict, reason) = (&of(arm)["verdict"], of(arm)["reason"].as_str().unwrap_or_default());
+        assert!(verdict == "untestable" && reason.contains("libpocl"), "{arm}: {verdict}: {reason}");
+    }
+    // In the last one the driver was there, as a look at the mapped libraries alone would have it.
+    let driver = of("both")["facts"]["loaded"]["libraries"].as_array().unwrap().iter();
+    assert!(driver.filter_map(|l| l["path"].as_str()).any(|path| path.contains("libze_intel_gpu")));
 }
 
 /// A stand-in for icpx: writes down its arguments and makes a program that is the arguments.

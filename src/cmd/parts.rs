@@ -291,7 +291,10 @@ fn sycl_record(arm: &Arm, built: &SyclBuilt) -> BuildRecord {
         modules: images.collect(),
         notes: vec![
             format!("front end: {}", built.front_end),
-            format!("device code: {} bytes", built.image_bytes),
+            match built.compile.is_empty() {
+                true => format!("device code: {} bytes", built.image_bytes),
+                false => "device code: compiled in each run, since this runtime cannot save it".to_owned(),
+            },
             format!("program: {}", built.commands.first().cloned().unwrap_or_default()),
         ],
     }

@@ -136,6 +136,7 @@ impl SyclStage<'_> {
     /// The reproducer's command line, without the simulated device around it.
     pub fn launch(&self, arm: &Arm, built: &SyclBuilt, file: Option<&Path>) -> Result<Launch, String> {
         let mut args = for_arm(&arm.variant, &arm.source, &arm.workload, built.bundle.as_deref(), file);
+        args.extend(built.compile.iter().cloned());
         if let Device::Real(node) = self.device {
             args.extend(["--pci".into(), OsString::from(&node.pci_address)]);
         }

@@ -142,6 +142,17 @@ impl SyclCompiler {
         args
     }
 
+    /// Whether a program of this runtime can save the device code that it compiled: its headers say so.
+    pub fn saves_device_code(&self) -> bool {
+        match self {
+            SyclCompiler::Icpx { .. } => false,
+            SyclCompiler::RunTime { toolchain, .. } => {
+                std::fs::read_to_string(toolchain.include().join("sycl/kernel_bundle.hpp"))
+                    .is_ok_and(|header| header.contains("ext_oneapi_get_content"))
+            }
+        }
+    }
+
     /// Options that the run-time compiler needs. 2025 releases call device libraries that their runtime lacks.
     pub fn device_options(&self) -> impl Iterator<Item = &'static str> {
         let old = match self {

@@ -3,8 +3,8 @@
 //!
 //! icpx makes one program with its device code. The run-time compiler's way has two steps: the host half is compiled
 //! once for a runtime, and the device half once for a variant, driver build and device, by the program itself on that
-//! device; it is kept as SYCLBIN (native code), so that a measured run compiles nothing. Both steps end in the
-//! content-addressed cache.
+//! device; it is kept as SYCLBIN (native code), so that a measured run compiles nothing. A runtime that cannot save device
+//! code compiles it in every run. All that is kept is in the content-addressed cache.
 
 mod diagnose;
 mod front_end;
@@ -45,6 +45,8 @@ pub struct SyclBuilt {
     pub program: PathBuf,
     /// Device code, where the program does not hold it itself.
     pub bundle: Option<PathBuf>,
+    /// Arguments by which the program compiles its device code in the run, where that could not be kept.
+    pub compile: Vec<OsString>,
     /// Native images with their kernels; `None`: the driver compiles the program's SPIR-V.
     pub images: Option<Vec<SyclImage>>,
     /// What built it, as reports name it.
@@ -100,19 +102,16 @@ impl SyclBuilder<'_> {
 
     fn with_run_time_compiler(&self, variant: &Variant, on: &dyn OnDevice) -> Result<SyclBuilt, SyclError> {
         let program = self.program(&[])?;
-        let mut args: Vec<OsString> = Vec::new();
-        let mut put = |name: &str, value: String| args.extend([OsString::from(name), value.into()]);
-        put("--device-source", SOURCE_NAME.to_owned());
-        put("--kernels", variant.kernels.to_string());
-        put("--block-entries", variant.batch_size.to_string());
-        put("--simd", variant.simd.to_string());
-        for option in std::iter::once(split_flag(variant.split)).chain(self.compiler.device_options()) {
-            put("--option", option.to_owned());
+        if !self.compiler.saves_device_code() {
+            let source = self.source()?;
+            let mut built = self.built(vec![program], None, None);
+            built.compile = self.device_args(variant, &source.0.path);
+            return Ok(built);
         }
-        for option in &variant.options {
-            put("--option", option.clone());
-        }
-        put("--save-bundle", OUTPUT.to_owned());
+        let mut args = self.device_args(variant, Path::new(SOURCE_NAME));
+        args.extend(["--kernels".into(), variant.kernels.to_string().into()]);
+        args.extend(["--block-entries".into(), variant.batch_size.to_string().into()]);
+        args.extend(["--save-bundle", OUTPUT].map(OsString::from));
         let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let identity = on.identity();
         let key_parts = [VERSION, "device", SOURCE, self.compiler.identity(), &identity];
@@ -131,6 +130,27 @@ impl SyclBuilder<'_> {
         Ok(self.built(vec![program, bundle], Some(images), Some(1)))
     }
 
+    /// What makes the program compile the variant's device code, but for what a run says anyway.
+    fn device_args(&self, variant: &Variant, source: &Path) -> Vec<OsString> {
+        let mut args: Vec<OsString> = vec!["--device-source".into(), source.into()];
+        args.extend(["--simd".into(), variant.simd.to_string().into()]);
+        let mut option = |text: &str| args.extend(["--option", text].map(OsString::from));
+        option(split_flag(variant.split));
+        self.compiler.device_options().for_each(&mut option);
+        variant.options.iter().for_each(|text| option(text));
+        args
+    }
+
+    /// The source as a file that stays.
+    fn source(&self) -> Result<(Hit, bool), SyclError> {
+        let key = cache::key([VERSION, "source", SOURCE]);
+        self.cached(&key, |work| {
+            let (from, to) = (work.join(SOURCE_NAME), work.join(OUTPUT));
+            std::fs::copy(&from, &to).map_err(|e| SyclError::io(&to, &e))?;
+            Ok(String::new())
+        })
+    }
+
     fn built(
         &self,
         hits: Vec<(Hit, bool)>,
@@ -141,6 +161,7 @@ impl SyclBuilder<'_> {
         SyclBuilt {
             program: path(0).unwrap_or_default(),
             bundle: bundle.and_then(path),
+            compile: Vec::new(),
             images,
             front_end: self.compiler.describe(),
             seconds: hits.iter().map(|(hit, _)| hit.entry.origin.seconds).sum(),
