@@ -4,12 +4,10 @@ mod support;
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use repro_matrix::build::{Builder, Slots, Target, cache::Cache};
+use repro_matrix::build::Target;
 use serde_json::Value;
-use support::{Tree, variant};
+use support::{Tree, builder, variant};
 
 const TOOL: &str = env!("CARGO_BIN_EXE_repro-matrix");
 
@@ -26,20 +24,35 @@ fn stderr(output: &Output) -> String {
 }
 
 fn module(dir: &Path, change: impl FnOnce(&mut repro_matrix::model::arm::Variant)) -> std::path::PathBuf {
-    static GO_ON: AtomicBool = AtomicBool::new(false);
     let tree = Tree::open();
-    let slots = Slots::new(1);
-    let builder = Builder {
-        compiler: &tree,
-        cache: Cache::new(dir.join("cache")),
-        slots: &slots,
-        timeout: Duration::from_secs(120),
-        stop: &GO_ON,
-    };
     let mut variant = variant(1, 8);
     change(&mut variant);
-    let built = builder.build(&variant, &Target::named("dg2-g10")).unwrap_or_else(|e| panic!("{e}"));
+    let built = builder(&tree, &dir.join("cache"))
+        .build(&variant, &Target::named("dg2-g10"))
+        .unwrap_or_else(|e| panic!("{e}"));
     built.modules[0].path.clone()
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_to_be_so() {
+    let dir = tempfile::tempdir().unwrap();
+    for verb in [
+        &["asm", "--device", "sim:a770", "-o", "out", "--", "no-such-program"][..],
+        &[
+            "startup",
+            "--device",
+            "sim:a770",
+            "--build",
+            "a=./no-such-program",
+            "--build",
+            "b=./no-such-program",
+        ],
+    ] {
+        let output = tool(verb, dir.path());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("no-such-program could not be started"), "{said}");
+    }
 }
 
 #[test]
@@ -104,6 +117,49 @@ fn starts_are_interleaved_and_a_failed_one_has_no_time() {
         tool(&["startup", "--device", "sim:a770", "--build", "a=true", "--build", "b=false"], dir.path());
     assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
     assert_eq!(tool(&["startup", "--build", "a=true"], dir.path()).status.code(), Some(2));
+}
+
+#[test]
+fn cold_starts_have_no_cache_and_warm_ones_find_what_a_start_before_left() {
+    let dir = tempfile::tempdir().unwrap();
+    // The shell's own commands only. What a compiler would keep is the file `x`.
+    let build = |name: &str| {
+        format!(
+            "{name}=sh -c 'at=${{NEO_CACHE_DIR:-none}}; found=empty; [ -e $at/x ] && found=filled; \
+             echo {name} $NEO_CACHE_PERSISTENT$SYCL_CACHE_PERSISTENT $found >> {}; \
+             [ $at = none ] || [ $at != $SYCL_CACHE_DIR ] || : > $at/x'",
+            dir.path().join("seen").display()
+        )
+    };
+    let args = [
+        "startup",
+        "--device",
+        "sim:a770",
+        "--runs",
+        "2",
+        "--json",
+        "--build",
+        &build("a"),
+        "--build",
+        &build("b"),
+    ];
+    let output =
+        Command::new(TOOL).args(args).env("NEO_CACHE_PERSISTENT", "1").current_dir(dir.path()).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let seen = std::fs::read_to_string(dir.path().join("seen")).unwrap();
+    let cold = ["a 00 empty", "b 00 empty", "b 00 empty", "a 00 empty"];
+    // Each build fills a cache of its own, unmeasured.
+    let warm = ["a 11 empty", "b 11 empty", "a 11 filled", "b 11 filled", "b 11 filled", "a 11 filled"];
+    assert_eq!(seen.lines().collect::<Vec<_>>(), [&cold[..], &warm[..]].concat());
+    let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows: Vec<_> = value["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["seconds"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(rows, [2, 2, 2, 2], "two builds, two kinds: what filled the caches is not among the times");
 }
 
 #[test]

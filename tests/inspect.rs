@@ -5,14 +5,12 @@ mod support;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use repro_matrix::build::{Builder, Compiler, Slots, Target, cache::Cache};
+use repro_matrix::build::{Compiler, Target};
 use repro_matrix::inspect::{Format, Limits, inspect, targets};
 use repro_matrix::model::arm::Variant;
 use serde_json::Value;
-use support::{Tree, variant};
+use support::{Tree, builder, variant};
 
 fn tool(args: &[&str], files: &[&Path]) -> Output {
     let output =
@@ -33,18 +31,11 @@ fn ocloc(args: &[&str], directory: &Path) -> Output {
 
 #[test]
 fn a_zebin_says_what_the_driver_will_need() {
-    static GO_ON: AtomicBool = AtomicBool::new(false);
     let tree = Tree::open();
     let dir = tempfile::tempdir().unwrap();
-    let slots = Slots::new(1);
-    let builder = Builder {
-        compiler: &tree,
-        cache: Cache::new(dir.path()),
-        slots: &slots,
-        timeout: Duration::from_secs(120),
-        stop: &GO_ON,
-    };
-    let built = builder.build(&variant(3, 64), &Target::named("dg2-g10")).unwrap_or_else(|e| panic!("{e}"));
+    let built = builder(&tree, dir.path())
+        .build(&variant(3, 64), &Target::named("dg2-g10"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let report = json(&[], &built.modules[0].path);
     let image = &report["files"][0]["images"][0];
     assert_eq!(image["format"], "device-elf");
@@ -196,6 +187,16 @@ fn a_library_with_jit_code_only_says_so() {
     assert!(text.contains("-fno-sycl-rdc") && text.contains("link dropped it"), "{text}");
 }
 
+#[test]
+fn libraries_of_many_modules_are_listed_whole() {
+    for (member, modules) in [("/_blas_impl", 12), ("/_window_impl", 20)] {
+        let Some(library) = wheel_member("dpnp==0.20.0", member) else { return };
+        let report = inspect(member, &std::fs::read(&library).unwrap(), Limits::default());
+        assert_eq!((report.images.len(), report.problems.len()), (modules, 0), "{member}");
+        assert!(report.images.iter().all(|image| image.format == Format::Spirv), "{member}");
+    }
+}
+
 /// A host program as clang's offload wrapper leaves it, in C: one compiled image with its descriptor (version 3 of
 /// `sycl_device_binary_struct`), and the bitcode of a target that only the link could have compiled.
 const HOST: &str = r#"
@@ -256,19 +257,12 @@ fn host_files_of_every_kind_are_read_the_same() {
 
 #[test]
 fn spirv_is_compiled_for_every_card_on_request() {
-    static GO_ON: AtomicBool = AtomicBool::new(false);
     let tree = Tree::open();
     let dir = tempfile::tempdir().unwrap();
-    let slots = Slots::new(1);
-    let builder = Builder {
-        compiler: &tree,
-        cache: Cache::new(dir.path()),
-        slots: &slots,
-        timeout: Duration::from_secs(120),
-        stop: &GO_ON,
-    };
     let variant = Variant { format: repro_matrix::model::arm::ModuleFormat::Spirv, ..variant(2, 64) };
-    let built = builder.build(&variant, &Target::named("dg2-g10")).unwrap_or_else(|e| panic!("{e}"));
+    let built = builder(&tree, dir.path())
+        .build(&variant, &Target::named("dg2-g10"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let report = json(&["--compile", "--match", "priv0"], &built.modules[0].path);
     let compiled = report["files"][0]["compiled"].as_array().unwrap();
     let on =

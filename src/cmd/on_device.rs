@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cmd::Failure;
-use crate::driver::{DriverStore, DriverTree};
+use crate::driver::{DriverStore, DriverTree, find_in_path};
 use crate::exit::Exit;
 use crate::host::{self, Device};
 use crate::toolchain::ToolchainStore;
@@ -41,6 +41,13 @@ impl Stand {
     /// The command in this process's directory, with the measured runs' environment: no caches, Level Zero only.
     pub fn command(&self, words: &[OsString]) -> Result<Command, Failure> {
         let (program, args) = words.split_first().ok_or_else(|| Failure::new(Exit::Usage, "no command"))?;
+        if find_in_path(Path::new(program)).is_none() {
+            let program = program.to_string_lossy();
+            return Err(Failure::new(
+                Exit::Usage,
+                format_args!("{program} could not be started: there is no such program (here, or in PATH)"),
+            ));
+        }
         let launch = self.tree.launch(Path::new(program), args.iter().cloned());
         let mut spec = launch.map_err(super::drivers::failure)?;
         if let Some(runtime) = &self.runtime {

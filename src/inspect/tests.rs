@@ -216,6 +216,34 @@ fn expected_targets_are_counted_as_images() {
     assert!(check(&report, &Expected::Count(0)).met);
 }
 
+#[test]
+fn the_reports_module_is_on_the_per_dispatch_path_and_one_kernel_fewer_is_not() {
+    use predict::{Placement, predict};
+    let image = |target: &str, kernels: usize| {
+        let mut image = read(&spirv("k")).images.remove(0);
+        image.target = Some(Target::new(None, targets::find(target)));
+        let kernel = Kernel { private_surface: Some(22_784), ..Kernel::default() };
+        image.kernels = Some(vec![kernel; kernels]);
+        image
+    };
+    let on = |image: &Image, card: &str| {
+        let all = predict(image, &predict::devices());
+        all.into_iter().find(|one| one.device == card).unwrap().placement
+    };
+    // Seed 003: 22,784 B for each of 4,096 threads against 16,225,245,593 B.
+    assert_eq!(on(&image("dg2-g10", 174), "a770"), Placement::PerDispatch { needed: 174 * 22_784 * 4096 });
+    assert_eq!(on(&image("dg2-g10", 173), "a770"), Placement::PerKernel { needed: 173 * 22_784 * 4096 });
+    // Half the memory: half the kernels.
+    assert!(matches!(on(&image("dg2-g10", 87), "a750"), Placement::PerDispatch { .. }));
+    assert!(matches!(on(&image("dg2-g10", 86), "a750"), Placement::PerKernel { .. }));
+    assert_eq!(on(&image("dg2-g11", 174), "a770"), Placement::OtherDevice);
+    assert_eq!(on(&image("bmg", 174), "b580"), Placement::PerKernel { needed: 174 * 22_784 * 1280 });
+    // One kernel of unknown size: no sum.
+    let mut part = image("dg2-g10", 174);
+    part.kernels.as_mut().unwrap()[3].private_surface = None;
+    assert_eq!(on(&part, "a770"), Placement::NotCompiled);
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200), head in 0usize..8) {
