@@ -5,6 +5,9 @@
 //! If anything differs, a value at a bound check wraps, or the memory is not all bound, everything runs on the model. A
 //! group that is not full always does.
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::view::View;
@@ -105,13 +108,7 @@ fn attempt<F: Fetch>(
     }
     let Some((from, to)) = lines(idiom, &samples) else { return Ok(None) };
     let Some(bytes) = to.block.checked_mul(full).filter(|n| *n <= VA_MASK) else { return Ok(None) };
-    let apart = |a: u64, n: u64, b: u64, m: u64| a.saturating_add(n) <= b || b.saturating_add(m) <= a;
-    let constant = |e: &Entry| e.bytes.is_none() && (e.addr, e.len) != (from.start, from.block);
-    let clobbers = samples.iter().flat_map(|(_, log)| log).filter(|e| constant(e)).any(|e| {
-        let source = e.addr >= from.start && e.addr - from.start < bytes && idiom == Idiom::Copy;
-        !source && !apart(e.addr, e.len, to.start, bytes)
-    });
-    if clobbers || !covered(memory, to.start, bytes, true) {
+    if clobbers(idiom, &samples, (from, to), bytes) || !covered(memory, to.start, bytes, true) {
         return Ok(None);
     }
     match idiom {
@@ -151,6 +148,18 @@ fn sample(full: u64) -> Vec<u64> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
+}
+
+fn apart(a: u64, a_len: u64, b: u64, b_len: u64) -> bool {
+    a.saturating_add(a_len) <= b || b.saturating_add(b_len) <= a
+}
+
+/// Whether the `bytes` to be written hold something that the groups read besides what they copy: their arguments.
+fn clobbers(idiom: Idiom, samples: &[(u64, Vec<Entry>)], (from, to): (Lane, Lane), bytes: u64) -> bool {
+    samples.iter().flat_map(|(_, log)| log).filter(|entry| entry.bytes.is_none()).any(|entry| {
+        let source = idiom == Idiom::Copy && entry.addr >= from.start && entry.addr - from.start < bytes;
+        !source && !apart(entry.addr, entry.len, to.start, bytes)
+    })
 }
 
 /// Where the first group's block is read and written, if all samples agree on the straight lines and on the bytes.
