@@ -14,6 +14,7 @@ use eu_support::zebin::{Kernel, compile_file};
 const A: u64 = 0x20_0000_0000;
 const B: u64 = 0x21_0000_0000;
 const C: u64 = 0x22_0000_0000;
+const D: u64 = 0x23_0000_0000;
 
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
@@ -329,5 +330,42 @@ fn calls_that_are_not_inlined() {
             })
             .collect();
         same("calls", kernel, &memory.words(C), &expected);
+    });
+}
+
+#[test]
+fn sums_of_byte_products_saturate() {
+    let (n, mut rng) = (512, Rng(40));
+    let (a, b) = (rng.words(n), rng.words(n));
+    // Half of the sums leave the range of one of the types.
+    let edges = [0x7fff_0000, 0x8000_8000, 0xffff_0000, 0, 77];
+    let c: Vec<u32> = (0..n).map(|i| edges[i % edges.len()]).collect();
+    let expected: Vec<u32> = (0..n)
+        .flat_map(|i| {
+            let signed = |word: u32| word.to_le_bytes().map(|byte| i64::from(byte as i8));
+            let unsigned = |word: u32| word.to_le_bytes().map(i64::from);
+            let dot = |a: [i64; 4], b: [i64; 4]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
+            let int = |sum: i64| sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32;
+            let acc = i64::from(c[i] as i32);
+            [
+                dot(signed(a[i]), signed(b[i])) as u32,
+                dot(unsigned(a[i]), unsigned(b[i])) as u32,
+                dot(signed(a[i]), unsigned(b[i])) as u32,
+                int(acc + dot(signed(a[i]), signed(b[i]))),
+                (i64::from(c[i]) + dot(unsigned(a[i]), unsigned(b[i]))).min(u32::MAX.into()) as u32,
+                int(acc + dot(unsigned(a[i]), signed(b[i]))),
+            ]
+        })
+        .collect();
+    programs(|kernels| {
+        let kernel = &kernels["byte_products"];
+        let mut memory = Memory::new();
+        memory.put_words(A, &a);
+        memory.put_words(B, &b);
+        memory.put_words(D, &c);
+        memory.put_words(C, &vec![0; 6 * n]);
+        let args = [buffer(C, 6 * n), buffer(A, n), buffer(B, n), buffer(D, n)];
+        Launch::new(kernel, &args, [n as u32 / 64, 1, 1], [64, 1, 1]).run(&mut memory);
+        same("byte products", kernel, &memory.words(C), &expected);
     });
 }

@@ -4,7 +4,7 @@
 
 mod operands;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::HashMap;
 
@@ -153,7 +153,7 @@ fn by_width(micro: &Micro, op: Int) -> Result<Body, Refusal> {
     let exact_when_wide = matches!(
         op,
         Int::Mov | Int::Add | Int::Add3 | Int::Mul | Int::Mad | Int::And | Int::Or | Int::Xor | Int::Not
-    ) || matches!(op, Int::Select | Int::Avg | Int::Bfn(_));
+    ) || matches!(op, Int::Select | Int::Bfn(_) | Int::Dp4a(..));
     let shifts = matches!(op, Int::Shl | Int::Shr | Int::Asr | Int::Rol(_) | Int::Ror(_) | Int::Cbit);
     let all_quad = micro.src.first().is_some_and(|s| s.as_ref().is_some_and(|s| !is_small(s)));
     if exact_when_wide || (shifts && all_quad && !micro.saturate) {

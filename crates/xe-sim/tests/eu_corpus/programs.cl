@@ -173,3 +173,14 @@ K floats(__global float *o, __global const float *a, __global const float *b) {
     o[6] = x < y ? x : (x == y ? 0.5f : y);
     o[7] = isnan(x / (y - y));
 }
+K byte_products(__global int *o, __global const int *a, __global const int *b, __global const int *c) {
+    uint i = get_global_id(0);
+    char4 x = as_char4(a[i]), y = as_char4(b[i]);
+    uchar4 u = as_uchar4(a[i]), v = as_uchar4(b[i]);
+    o[6 * i] = dot(x, y);
+    o[6 * i + 1] = (int)dot(u, v);
+    o[6 * i + 2] = dot(x, v);
+    o[6 * i + 3] = dot_acc_sat(x, y, c[i]);
+    o[6 * i + 4] = (int)dot_acc_sat(u, v, (uint)c[i]);
+    o[6 * i + 5] = dot_acc_sat(u, y, c[i]);
+}

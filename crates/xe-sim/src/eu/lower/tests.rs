@@ -6,7 +6,7 @@ fn register(reg: u8) -> Place {
 }
 
 /// `op (8|M0) r10:dst r20:src r30:src …`
-fn instruction(op: Op, dst: Type, src: &[Type]) -> Instruction {
+pub(in crate::eu) fn instruction(op: Op, dst: Type, src: &[Type]) -> Instruction {
     let region = Region::Vwh { v: 8, w: 8, h: 1 };
     let source = |k: usize, ty: Type| Src::Reg {
         place: register(20 + 10 * k as u8),
@@ -81,6 +81,7 @@ fn saturation_is_there_where_64_bits_hold_the_exact_result() {
     has(&sat(Op::Mov, Type::D, &[Type::Q]));
     has(&sat(Op::Add, Type::D, &[Type::D, Type::Ud]));
     has(&sat(Op::Mul, Type::W, &[Type::D, Type::D]));
+    has(&sat(Op::Dp4a, Type::D, &[Type::D, Type::D, Type::D]));
 }
 
 #[test]
