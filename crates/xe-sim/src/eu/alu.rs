@@ -1,5 +1,8 @@
 //! Executes the arithmetic of a lowered instruction.
 
+#[cfg(test)]
+mod tests;
+
 use super::float::{self, Mode, Round};
 use super::int;
 use super::math::{self, MathOp};
