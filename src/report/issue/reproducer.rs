@@ -90,3 +90,35 @@ fn one_api(arm: &Arm, record: Option<&RunRecord>) -> String {
         FrontEnd::Command => "✎ That of the program, if it uses oneAPI.\n".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_draft_speaks_of_the_front_end_that_was_used() {
+        let arm = |front_end, runtime: Option<&str>| {
+            fixture::arm("a", |arm| {
+                arm.variant.front_end = front_end;
+                arm.runtime = runtime.map(str::to_owned);
+            })
+        };
+        let sycl = arm(FrontEnd::Sycl, Some("2026.2.0"));
+        let mut record = fixture::record(&sycl, 0, true);
+        let built_by = "DPC++ run-time compiler (intel-sycl-rt 2026.2.0) + g++ 12.2.0";
+        record.repro.as_mut().unwrap().front_end = built_by.to_owned();
+        assert_eq!(one_api(&sycl, Some(&record)), format!("{built_by}\n"));
+        assert!(one_api(&sycl, None).contains('✎'));
+        assert_eq!(runtime(&sycl), "repro-matrix toolchains fetch sycl=2026.2.0\n");
+        assert_eq!(runtime(&arm(FrontEnd::Sycl, Some("default"))), "repro-matrix toolchains fetch sycl\n");
+        assert!(runtime(&arm(FrontEnd::Sycl, Some("icpx"))).starts_with("# icpx"));
+        let level_zero = arm(FrontEnd::LevelZero, None);
+        assert!(one_api(&level_zero, Some(&record)).contains("Not used"));
+        assert_eq!(runtime(&level_zero), "");
+        // What a command is, nobody but its author can say.
+        let command = arm(FrontEnd::Command, None);
+        assert!(one_api(&command, Some(&record)).contains('✎') && steps(FrontEnd::Command).contains('✎'));
+        assert_eq!(command_line(&command, None), "The run was never started: there is no command line.\n");
+    }
+}
