@@ -230,6 +230,10 @@ fn what_fell_back_to_opencl_is_untestable_however_right_its_numbers() {
              wrong = 'wrong (\\d+) of'\n[[arm]]\nid = '{arm}'\nvariant = '{arm}'\n"
         );
     }
+    // This runtime cannot save device code either: the reproducer itself compiles it in the run.
+    matrix += "[variants.older]\nfront_end = 'sycl'\nkernels = 2\n[workloads.idle]\nskip_upload = true\n\
+               [[arm]]\nid = 'older'\nvariant = 'older'\nworkload = 'idle'\n\
+               runtime = '2026.0.0'\ntimeout = '300s'\n";
     std::fs::write(dir.path().join("fall.toml"), matrix).unwrap();
     let output = tool(&["run", "fall.toml", "--plain"], dir.path());
     let runs = std::fs::read_dir(dir.path().join("results/fall"));
@@ -243,6 +247,13 @@ fn what_fell_back_to_opencl_is_untestable_however_right_its_numbers() {
         assert_eq!(of(arm)["repro"]["checks"][0]["wrong"], 0, "{}", of(arm));
     }
     assert_eq!(of("card")["verdict"], "clean", "{}", of("card")["evidence"]);
+    let older = of("older");
+    assert_eq!(older["verdict"], "clean", "{older}");
+    assert!(older["repro"]["front_end"].as_str().unwrap().contains("intel-sycl-rt 2026.0.0"), "{older}");
+    let words = older["command"].as_array().unwrap();
+    assert!(
+        words.iter().any(|word| word == "--device-source") && !words.iter().any(|word| word == "--bundle")
+    );
     for arm in ["opencl", "both"] {
         let (verdict, reason) = (&of(arm)["verdict"], of(arm)["reason"].as_str().unwrap_or_default());
         assert!(verdict == "untestable" && reason.contains("libpocl"), "{arm}: {verdict}: {reason}");

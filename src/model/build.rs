@@ -54,6 +54,8 @@ impl BuildRecord {
         let parts: std::collections::BTreeSet<&str> =
             self.modules.iter().flat_map(|module| &module.parts).map(|part| part.key.as_str()).collect();
         match (modules, parts.len()) {
+            // Its device code is in it, or compiled in the run.
+            (0, _) => "1 program".to_owned(),
             (1, 0) => "1 module, compiled whole".to_owned(),
             (_, 0) => format!("{modules} modules, each compiled whole"),
             (1, parts) => format!("1 module, put together from {parts} compilations"),
@@ -93,6 +95,7 @@ mod tests {
             };
             record.how()
         };
+        assert_eq!(of(vec![]), "1 program");
         assert_eq!(of(vec![module(&[])]), "1 module, compiled whole");
         assert_eq!(of(vec![module(&["a", "b"])]), "1 module, put together from 2 compilations");
         let split = vec![module(&["a"]), module(&["a"]), module(&["b"])];
