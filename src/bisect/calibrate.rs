@@ -9,6 +9,9 @@ use super::posterior::{Belief, Model};
 use super::search::{Search, Settings, Step};
 use crate::probe::Answer;
 
+/// A search that takes so many times one over the rate is given up: it names no place.
+const MOST_FACTOR: f64 = 2_000.0;
+
 /// What to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -30,7 +33,7 @@ pub struct Calibration {
     pub histories: u32,
     /// Named a wrong place.
     pub wrong: u32,
-    /// Named none: the failure was not reproduced, or the answers fitted no place.
+    /// Named none: the failure was not reproduced, the answers fitted no place, or there was no end.
     pub unnamed: u32,
     pub mean_runs: f64,
     /// Mean of the confidence that the searches claimed.
@@ -61,7 +64,12 @@ pub fn calibrate(plan: Plan) -> Calibration {
                 runs += 1;
             }
         }
+        let most = runs + (MOST_FACTOR / plan.rate) as u64;
         loop {
+            if runs > most {
+                unnamed += 1;
+                break;
+            }
             match search.next() {
                 Step::Run { position, .. } => {
                     runs += 1;

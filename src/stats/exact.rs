@@ -122,7 +122,8 @@ pub fn alike_roughly(groups: &[Group]) -> f64 {
     use statrs::distribution::{ChiSquared, ContinuousCDF};
     let hits: u64 = groups.iter().map(|g| g.hits).sum();
     let runs: u64 = groups.iter().map(|g| g.runs).sum();
-    if runs == 0 || hits == 0 || hits == runs || groups.len() < 2 {
+    let used = groups.iter().filter(|g| g.runs > 0).count();
+    if hits == 0 || hits == runs || used < 2 {
         return 1.0;
     }
     let rate = hits as f64 / runs as f64;
@@ -134,7 +135,7 @@ pub fn alike_roughly(groups: &[Group]) -> f64 {
             (g.hits as f64 - n * rate).powi(2) / (n * rate * (1.0 - rate))
         })
         .sum();
-    ChiSquared::new((groups.len() - 1) as f64).map_or(1.0, |chi| chi.sf(statistic))
+    ChiSquared::new((used - 1) as f64).map_or(1.0, |chi| chi.sf(statistic))
 }
 
 #[cfg(test)]

@@ -136,6 +136,16 @@ fn p_value(p: f64) -> String {
 mod tests {
     use super::*;
 
+    /// By hand: with n of n, the rates p stay possible for which p^n > C(2n, n)/4^n · 0.025. That is above 0.472 for n = 7 and
+    /// above 0.514 for n = 8, and none of n is its mirror image. Exact intervals, which do not allow looking, part at 7.
+    #[test]
+    fn under_peeking_eight_of_eight_differ_from_none_and_seven_of_seven_do_not() {
+        let differ = |n| Pair::of(tally(n, n), tally(0, n)).differ_anytime();
+        assert_eq!([7, 8].map(differ), [false, true]);
+        let exact = |k| Rate::of(tally(k, 7), 0.975).expect("runs").exact;
+        assert!(exact(0).high < exact(7).low);
+    }
+
     fn tally(hits: u64, testable: u64) -> Tally {
         Tally { hits, testable, ..Tally::default() }
     }

@@ -16,7 +16,7 @@ fn two_shares_of_a_comparison_are_the_whole() {
             "over/file-r",
             "under/file-r",
             "--runs",
-            "6",
+            "4",
             "--json",
         ]);
         let out = command.args(more).args(ON).arg(lab.path().join(place)).output().unwrap();
@@ -28,7 +28,7 @@ fn two_shares_of_a_comparison_are_the_whole() {
     let (_, one) = compare("one", &["--shard", "1/2"]);
     let (_, two) = compare("two", &["--shard", "2/2"]);
     assert!(testable(&one) > 0 && testable(&two) > 0, "{one} {two}");
-    assert_eq!(testable(&one) + testable(&two), 6);
+    assert_eq!(testable(&one) + testable(&two), 4);
     let dir = |place: &str| only(&lab.path().join(place), "compare").display().to_string();
     let (first, second) = (dir("one"), dir("two"));
     let repeats = |dir: &str| -> std::collections::BTreeSet<u64> {
@@ -39,7 +39,7 @@ fn two_shares_of_a_comparison_are_the_whole() {
     assert!(repeats(&first).is_disjoint(&repeats(&second)));
     // Together, without a further run.
     let (code, whole) = compare("one", &["--shard", "1/2", "--resume", &first, "--with", &second]);
-    assert_eq!((code, testable(&whole), &whole["pair"]["a"]["hits"]), (Some(10), 6, &6.into()), "{whole}");
+    assert_eq!((code, testable(&whole), &whole["pair"]["a"]["hits"]), (Some(10), 4, &4.into()), "{whole}");
     let none = lab
         .tool()
         .args(["compare", "matrices/smoke.toml", "over/file-r", "under/file-r", "--runs", "1", "--shard"])
