@@ -149,7 +149,8 @@ mod tests {
     fn equal_bytes_in_a_corrupt_and_a_clean_arm_are_told() {
         let arms = [arm("a", |_| {}), arm("b", |_| {})];
         let v = value("aa", "0001");
-        let records = [run(&arms[0], true, &[v.clone()]), run(&arms[1], false, &[v])];
+        let records =
+            [run(&arms[0], true, std::slice::from_ref(&v)), run(&arms[1], false, std::slice::from_ref(&v))];
         assert_eq!(
             told(&arms, &records).unwrap(),
             "the same bytes in all runs, corrupt and clean ones: k 1."
@@ -169,7 +170,9 @@ mod tests {
         );
         assert!(told(&[value("aa", "0001")], &[value("bb", "0001")]).ends_with("after byte 2."));
         let x = value("aa", "0001");
-        assert!(told(&[x.clone()], &[x.clone(), value("bb", "0002")]).ends_with("(in a later call)."));
+        assert!(
+            told(std::slice::from_ref(&x), &[x.clone(), value("bb", "0002")]).ends_with("(in a later call).")
+        );
     }
 
     #[test]

@@ -30,26 +30,27 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
-/// Kernels of the seeds from `base` on.
+/// Kernels of the seeds from `base` on. Returns how many were compared.
 #[track_caller]
-fn compare(base: u64, default_count: u64) {
+fn compare(base: u64, default_count: u64) -> usize {
     let (first, count) = (base + number("EU_DIFF_SEED", 1), number("EU_DIFF_KERNELS", default_count));
     println!("seeds {first} to {}", first + count - 1);
     let tally = hunt(first, count);
     println!("{}", tally.summary());
     for (seed, error) in &tally.untested {
         println!(
-            "seed {seed}: PoCL: {}",
+            "seed {seed} not compared: {}",
             error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("")
         );
     }
     let enough = tally.untested.len() as u64 <= count / 50;
-    assert!(enough, "PoCL runs too few of the kernels; the first: {}", tally.untested[0].1);
+    assert!(enough, "the compilers take too few of the kernels; the first: {}", tally.untested[0].1);
     if let Some((text, path)) = tally.explain(number("EU_DIFF_ROUNDS", 40) as usize) {
         let seeds: Vec<_> = tally.failures.iter().map(|failure| (failure.seed, failure.simd)).collect();
         panic!("{} (seed, SIMD): {seeds:?}\n{text}\nwritten to {}", tally.summary(), path.display());
     }
     assert_eq!(tally.compared + tally.untested.len(), count as usize, "kernels were left out");
+    tally.compared
 }
 
 #[test]
@@ -70,7 +71,9 @@ fn kernels_with_emulated_double_precision_do_too() {
 #[test]
 #[ignore = "takes a quarter of an hour of two quiet cores"]
 fn two_thousand_kernels() {
-    compare(0, 2000);
+    // A few that a compiler crashes on.
+    let compared = compare(0, 2020);
+    assert!(compared >= 2000 || std::env::var_os("EU_DIFF_KERNELS").is_some(), "only {compared} compared");
 }
 
 /// Kernels that once differed, each with the launch in its first line and the reason in the following ones.

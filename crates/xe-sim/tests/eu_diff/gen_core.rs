@@ -2,6 +2,7 @@
 //! implementation-defined behaviour; each rule that keeps it so is noted where it is applied.
 
 use super::ast::{Expr, Tree};
+use super::gen_ops::{first_compared, hidden};
 use super::prelude::{CONSTANT_WORDS, INPUT_WORDS};
 use super::types::Scalar::{F32, F64, I16, I32, U32};
 use super::types::{INTEGERS, Scalar, Ty};
@@ -177,7 +178,8 @@ impl Gen {
         let d = if ty.s == F64 { "D" } else { "" };
         match self.below(4) {
             0 => ex(ty, format!("FB{d}($0)"), vec![bits]),
-            1 => ex(ty, format!("convert_{ty}(($0) & 1023u)"), vec![bits]),
+            // Told not to optimise, the device's compiler converts the first element only of a constant.
+            1 => ex(ty, format!("convert_{ty}({} & 1023u)", hidden(bits.ty, "($0)")), vec![bits]),
             _ => ex(ty, format!("FM{d}($0)"), vec![bits]),
         }
     }
@@ -380,7 +382,12 @@ impl Gen {
             // What does not fit, saturates; without that it is undefined, as it is for NaN. The device's compiler
             // does not keep to that for constants, so they are hidden from it.
             (true, false) => ex(ty, format!("convert_{ty}_sat{rounding}(NZ($0, zero))"), vec![from]),
-            (false, true) => ex(ty, format!("convert_{ty}{rounding}($0)"), vec![from]),
+            // Constants as above. Where registers are short the device's compiler moves a conversion to its use, where another rounding mode is set; not from under `FX`.
+            (false, true) => {
+                let converted = format!("convert_{ty}{rounding}({})", hidden(from.ty, "$0"));
+                let directed = ["_rtz", "_rtp", "_rtn"].contains(&rounding);
+                ex(ty, if directed { format!("FX({converted}, zero)") } else { converted }, vec![from])
+            }
             (false, false) if self.one_in(3) => ex(ty, format!("convert_{ty}_sat($0)"), vec![from]),
             (false, false) if ty.is_scalar() => ex(ty, format!("(({ty})($0))"), vec![from]),
             _ => ex(ty, format!("convert_{ty}($0)"), vec![from]),
@@ -400,7 +407,7 @@ impl Gen {
                 let s = if self.double && self.one_in(3) { F64 } else { s };
                 let (a, b) = (self.expr(Ty::scalar(s), depth - 1), self.expr(Ty::scalar(s), depth - 1));
                 let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
-                ex(int, format!("($0 {op} $1)"), vec![a, b])
+                ex(int, format!("({} {op} $1)", first_compared(s)), vec![a, b])
             }
             4 => {
                 let ty = Ty::new(self.integer().signed(), self.length());

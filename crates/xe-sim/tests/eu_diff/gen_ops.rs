@@ -97,14 +97,19 @@ impl Gen {
             12 | 13 => {
                 let function =
                     self.pick(&["add_sat", "sub_sat", "hadd", "rhadd", "max", "min", "mul_hi", "rotate"]);
-                ex(ty, format!("{function}($0, $1)"), self.two(ty, depth))
+                // The device's compiler makes of a negated word the word itself where it is turned.
+                let first = if function == "rotate" { hidden(ty, "$0") } else { "$0".to_owned() };
+                ex(ty, format!("{function}({first}, $1)"), self.two(ty, depth))
             }
             14 => {
-                // `mad_hi` adds, which may overflow.
-                let function = if s.is_signed() { "mad_sat" } else { self.pick(&["mad_hi", "mad_sat"]) };
-                // The device's library gives the lowest `long` for zero times a negative number.
-                let one = if ty.s == Scalar::I64 { format!(" | ({ty})(1)") } else { String::new() };
-                ex(ty, format!("{function}($0{one}, $1{one}, $2)"), self.three(ty, depth))
+                // `mad_hi` adds, which may overflow. The device's library has `mad_sat` of `long` wrong where the product
+                // is 0 or a negative number of few bits.
+                let function = match s {
+                    Scalar::I64 => "add_sat(mul_hi($0, $1), $2)",
+                    _ if s.is_signed() => "mad_sat($0, $1, $2)",
+                    _ => self.pick(&["mad_hi($0, $1, $2)", "mad_sat($0, $1, $2)"]),
+                };
+                ex(ty, function, self.three(ty, depth))
             }
             15 => {
                 // The lower limit must not be above the upper one.
@@ -275,7 +280,7 @@ impl Gen {
                         "isordered",
                         "isunordered",
                     ]);
-                    ex(ty, format!("{f}($0, $1)"), self.two(float, depth))
+                    ex(ty, format!("{f}({}, $1)", first_compared(F32)), self.two(float, depth))
                 }
             };
         }
@@ -287,7 +292,7 @@ impl Gen {
             ty.with(if self.one_in(2) { ty.s } else { ty.s.unsigned() })
         };
         let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
-        ex(ty, format!("($0 {op} $1)"), self.two(operands, depth))
+        ex(ty, format!("({} {op} $1)", first_compared(operands.s)), self.two(operands, depth))
     }
 
     /// Operations whose result OpenCL defines to the last bit, apart from which NaN it is.
@@ -354,10 +359,16 @@ fn opaque(kid: Expr) -> Expr {
 }
 
 /// `value` of type `ty`, which the compilers cannot know.
-fn hidden(ty: Ty, value: &str) -> String {
+pub fn hidden(ty: Ty, value: &str) -> String {
     if ty.is_scalar() {
         format!("(({ty})({value} ^ ({ty})zero))")
     } else {
         format!("({value} ^ convert_{ty}(({})(zero)))", ty.with(U32))
     }
+}
+
+/// The first operand of a comparison. The device's compiler makes of `x + 1.0f != 1.5f` the comparison of `x` with what is
+/// left, as if floats did not round.
+pub fn first_compared(s: Scalar) -> &'static str {
+    if matches!(s, F32 | F64) { "FX($0, zero)" } else { "$0" }
 }

@@ -254,8 +254,9 @@ impl Gen {
         let name = self.name("t");
         let second = find(self, I32).map_or(String::new(), |i| format!(" v{i} = {name};"));
         match self.below(3) {
+            // The device's library makes +0 of -0; the sum does so everywhere.
             0 => Stmt::plain(
-                format!("{{ {int} {name}; v{to} = frexp(FIN($0), &{name});{second} }}"),
+                format!("{{ {int} {name}; v{to} = frexp(FIN($0), &{name}) + ({float})(0.0f);{second} }}"),
                 vec![value],
             ),
             1 => Stmt::plain(

@@ -16,6 +16,8 @@ use super::reduce::reduce;
 const IN_MODULE: u64 = 10;
 /// Every so many modules one that the device's compiler does not optimise: other instructions.
 const UNOPTIMISED: u64 = 5;
+/// What IGC says of a fault of its own, not of the source.
+const CRASHED: &str = "internal compiler error";
 
 /// What a hunt came to.
 #[derive(Debug, Default)]
@@ -24,7 +26,8 @@ pub struct Tally {
     pub compared: usize,
     pub work_items: usize,
     pub instructions: u64,
-    /// Seeds that the reference does not build or crashes on.
+    /// Seeds that the reference does not build or crashes on, or that the device's compiler crashes on: there is nothing to
+    /// compare, and nothing is said of the model.
     pub untested: Vec<(u64, String)>,
     /// Seed, width, and what differs.
     pub failures: Vec<Failure>,
@@ -78,11 +81,12 @@ fn module(seeds: &[u64], options: &str, tally: &Mutex<Tally>) {
             return;
         }
     };
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut crashed) = (Vec::new(), None);
     for simd in WIDTHS {
         match batch.compare(simd, &theirs) {
             Ok(some) => outcomes.extend(some),
             Err(_) if seeds.len() > 1 => return each(),
+            Err(error) if error.contains(CRASHED) => crashed = Some(error),
             Err(error) => {
                 println!("seed {} at SIMD {simd} {options}: {error}", seeds[0]);
                 let failure = Failure { seed: seeds[0], simd, options: options.into(), found: vec![error] };
@@ -92,9 +96,15 @@ fn module(seeds: &[u64], options: &str, tally: &Mutex<Tally>) {
         }
     }
     let mut tally = tally.lock().expect("no worker panicked");
-    tally.compared += seeds.len();
-    if tally.compared % 100 < seeds.len() {
-        println!("{} kernels compared, {} failures", tally.compared, tally.failures.len());
+    match crashed {
+        // What differs at a width that it did compile differs all the same.
+        Some(error) => tally.untested.push((seeds[0], error)),
+        None => {
+            tally.compared += seeds.len();
+            if tally.compared % 100 < seeds.len() {
+                println!("{} kernels compared, {} failures", tally.compared, tally.failures.len());
+            }
+        }
     }
     tally.work_items += batch.kernels.iter().map(|(_, case)| case.items()).sum::<usize>();
     for outcome in outcomes {
@@ -118,7 +128,7 @@ impl Tally {
             self.failures.len()
         );
         if !self.untested.is_empty() {
-            let _ = write!(text, "; {} more that PoCL cannot run", self.untested.len());
+            let _ = write!(text, "; {} more that a compiler crashes on", self.untested.len());
         }
         text
     }
