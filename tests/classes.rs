@@ -19,7 +19,8 @@ struct Ran {
 fn ran() -> &'static Ran {
     static RAN: OnceLock<Ran> = OnceLock::new();
     RAN.get_or_init(|| {
-        let dir = tempfile::tempdir().unwrap();
+        // In the build directory: the system's temporary directory may be a tmpfs, whose pages cannot be dropped.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
             .args(["run", "tests/data/classes.toml", "--plain", "--device", "sim:a770", "--results"])
             .arg(dir.path())
@@ -219,4 +220,16 @@ fn screen_says_what_was_established() {
     }
     // The misspelt key has no verdict: that is not a pass.
     assert_eq!(ran.exit, Some(12), "{}", ran.stdout);
+}
+
+#[test]
+fn a_cold_file_was_seen_cold_beside_runs_with_warm_ones() {
+    for arm in ["over/cold-r", "under/cold-r"] {
+        let cache = &record(arm)["repro"]["page_cache"];
+        assert!(cache["pages"].as_u64().is_some_and(|pages| pages > 0), "{cache}");
+        assert_eq!(cache["resident"], 0, "{}", why(arm));
+        assert!(why(arm).contains("from a cold page cache"), "{}", why(arm));
+    }
+    let warm = &record("over/file-r")["repro"]["page_cache"];
+    assert_eq!(warm["resident"], warm["pages"], "{warm}");
 }

@@ -95,8 +95,10 @@ impl<P: Parts> RealLab<P> {
     }
 
     fn spec(&self, arm: &Arm, built: &P::Built, work: &WorkDir) -> Result<RunSpec, String> {
-        let file =
-            self.sources.for_arm(arm).map_err(|e| format!("the source file could not be made: {e}"))?;
+        let file = self
+            .sources
+            .for_arm(arm, &work.tmp)
+            .map_err(|e| format!("the source file could not be made: {e}"))?;
         let launch = self.parts.launch(arm, built, file.as_deref())?;
         let device = self.device(arm)?;
         let sim = device.profile().map(|profile| SimWrap {

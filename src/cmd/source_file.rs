@@ -1,4 +1,5 @@
-//! The files that file-source arms map: one for each size and medium, shared by the runs, gone with the lab.
+//! The files that file-source arms map: one for each size and medium, shared by the runs, gone with the lab. A run that
+//! wants its pages out of the cache has a file of its own: pages that another run maps cannot be dropped.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::model::arm::{Arm, Medium, Source, SourceKind};
+use crate::model::arm::{Arm, Medium, PageCache, Source, SourceKind};
 
 /// tmpfs on every Linux.
 const TMPFS: &str = "/dev/shm";
@@ -24,10 +25,15 @@ impl SourceFiles {
         SourceFiles { disk, made: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The file that `arm` maps; `None` if it maps none.
-    pub fn for_arm(&self, arm: &Arm) -> io::Result<Option<PathBuf>> {
+    /// The file that `arm` maps; `None` if it maps none. `own`: a directory of this run alone, on disk.
+    pub fn for_arm(&self, arm: &Arm, own: &Path) -> io::Result<Option<PathBuf>> {
         if arm.source.kind != SourceKind::File {
             return Ok(None);
+        }
+        if arm.source.page_cache == PageCache::Cold {
+            let path = own.join("source.bin");
+            fill(&path, arm.source.size)?;
+            return Ok(Some(path));
         }
         self.file(&arm.source).map(Some)
     }
@@ -84,14 +90,19 @@ mod tests {
         let files = SourceFiles::new(dir.path().to_owned());
         let mut arm = crate::judge::fixture::arm();
         arm.source.size = 3 << 20;
-        let a = files.for_arm(&arm).unwrap().unwrap();
-        assert_eq!(files.for_arm(&arm).unwrap().unwrap(), a);
+        let own = tempfile::tempdir().unwrap();
+        let a = files.for_arm(&arm, own.path()).unwrap().unwrap();
+        assert_eq!(files.for_arm(&arm, own.path()).unwrap().unwrap(), a);
+        arm.source.page_cache = PageCache::Cold;
+        let cold = files.for_arm(&arm, own.path()).unwrap().unwrap();
+        assert!(cold.starts_with(own.path()) && std::fs::metadata(cold).unwrap().len() == 3 << 20);
+        arm.source.page_cache = PageCache::Warm;
         assert_eq!(std::fs::metadata(&a).unwrap().len(), 3 << 20);
         arm.source.medium = Medium::Tmpfs;
-        let b = files.for_arm(&arm).unwrap().unwrap();
+        let b = files.for_arm(&arm, own.path()).unwrap().unwrap();
         assert!(b.starts_with(TMPFS));
         arm.source.kind = SourceKind::Anon;
-        assert_eq!(files.for_arm(&arm).unwrap(), None);
+        assert_eq!(files.for_arm(&arm, own.path()).unwrap(), None);
         drop(files);
         assert!(!a.exists() && !b.exists());
     }

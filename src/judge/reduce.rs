@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::arm::Observer;
+use crate::model::arm::{Observer, PageCache, SourceKind};
 use crate::model::facts::{Facts, LoadedLibrary, SimFacts, is_opencl};
 use crate::model::repro::{Check, Phase, ReproError, ReproResult};
 use crate::model::verdict::{Evidence, RunEnd};
@@ -372,12 +372,36 @@ fn trigger(account: &Account, context: &Context<'_>) -> (Trigger, Option<String>
     let wanted = context.copies_wanted();
     let as_asked =
         copies.done == copies.requested && if wanted == 0 { copies.done == 0 } else { copies.done >= wanted };
-    if as_asked {
-        (Trigger::AsAsked, Some(format!("{} copies, {} bytes", copies.done, copies.bytes)))
-    } else {
+    if !as_asked {
         let why = format!("{} of {} copies done, the arm asks for {wanted}", copies.done, copies.requested);
-        (Trigger::NotAsAsked, Some(why))
+        return (Trigger::NotAsAsked, Some(why));
     }
+    let told = format!("{} copies, {} bytes", copies.done, copies.bytes);
+    match cold(result, context) {
+        None => (Trigger::AsAsked, Some(told)),
+        Some(Ok(pages)) => (
+            Trigger::AsAsked,
+            Some(format!("{told}, from a cold page cache (none of {pages} pages was there)")),
+        ),
+        Some(Err(why)) => (Trigger::NotAsAsked, Some(format!("{told}, but {why}"))),
+    }
+}
+
+/// Of an arm that copies from a file that is not in the page cache: its pages, or why it was not so. `None`: no such arm.
+fn cold(result: &ReproResult, context: &Context<'_>) -> Option<Result<u64, String>> {
+    let source = &context.arm.source;
+    let asked = source.kind == SourceKind::File && source.page_cache == PageCache::Cold;
+    if !asked || context.copies_wanted() == 0 {
+        return None;
+    }
+    Some(match result.page_cache {
+        Some(state) if state.resident == 0 => Ok(state.pages),
+        Some(state) => Err(format!(
+            "{} of {} pages of the file were in the page cache, and the arm asks for a cold one",
+            state.resident, state.pages
+        )),
+        None => Err("nobody looked whether the page cache was cold, as the arm asks".to_owned()),
+    })
 }
 
 fn kernel_log(facts: &Facts, say: &mut impl FnMut(&str, String)) {

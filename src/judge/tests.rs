@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::model::arm::{Arm, CommandSpec, FrontEnd, KeySet};
+use crate::model::arm::{Arm, CommandSpec, FrontEnd, KeySet, PageCache};
 use crate::model::extract::Rules;
 use crate::model::facts::{CallCount, Facts, StraceFacts};
-use crate::model::repro::{Phase, ReproError, ReproResult};
+use crate::model::repro::{PageCacheState, Phase, ReproError, ReproResult};
 use crate::model::verdict::{Basis, RunEnd, Verdict};
 
 use super::context::{Account, Context};
@@ -249,6 +249,21 @@ fn one_thing_missing_and_it_is_not_clean() {
             "harness-error",
             "incomplete",
         ),
+        (
+            "a warm page cache where a cold one was asked for",
+            |r| {
+                r.arm.source.page_cache = PageCache::Cold;
+                r.result().page_cache = Some(PageCacheState { pages: 4, resident: 1 });
+            },
+            "harness-error",
+            "1 of 4 pages",
+        ),
+        (
+            "a page cache that nobody looked at",
+            |r| r.arm.source.page_cache = PageCache::Cold,
+            "harness-error",
+            "nobody looked",
+        ),
         ("dead observer", |r| r.broken.push("strace died".into()), "harness-error", "strace died"),
         ("exit code 3", |r| r.end = RunEnd::Exited { code: 3 }, "harness-error", "exit code 3"),
     ];
@@ -286,6 +301,16 @@ fn a_command_without_a_line_between_has_nothing_before() {
     run.arm.variant.command.as_mut().unwrap().extract.after = Some("^uploaded".into());
     let judged = run.judge();
     assert!(format!("{:?}", judged.verdict).contains("no dispatch before"), "{judged:?}");
+}
+
+#[test]
+fn a_cold_page_cache_that_was_seen_cold_is_told() {
+    let mut run = Run::clean();
+    run.arm.source.page_cache = PageCache::Cold;
+    run.result().page_cache = Some(PageCacheState { pages: 4, resident: 0 });
+    let judged = run.judge();
+    assert_eq!(judged.verdict.word(), "clean", "{judged:?}");
+    assert!(judged.evidence.iter().any(|e| e.says.contains("none of 4 pages")), "{judged:?}");
 }
 
 #[test]
