@@ -60,6 +60,10 @@ fn failure(error: SimError) -> Failure {
         | SimError::NulInCommand
         | SimError::Fault(_)
         | SimError::CannotExecute { .. } => Exit::Usage,
+        // No fault of this machine's: make room, and it runs.
+        SimError::Host { ref error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
+            Exit::CannotRecord
+        }
         SimError::NoListener(_) | SimError::Host { .. } => Exit::HostUnusable,
     };
     Failure::new(exit, error)

@@ -5,7 +5,7 @@ mod damage;
 mod diff;
 mod environment;
 mod formats;
-
+mod full_disk;
 mod html;
 mod live;
 mod observers;
