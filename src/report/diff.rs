@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::exit::Exit;
 use crate::stats::exact::{self, Group};
+use crate::stats::sequence;
 
 use super::aggregate::ArmSummary;
 use super::faulty::Faulty;
@@ -168,6 +169,17 @@ fn adjust(rows: &mut [Row]) {
     }
 }
 
+/// Where a rule looked at the runs of a side, the test's p is too small: the intervals that allow it must be apart too.
+fn beyond_chance(row: &Row) -> bool {
+    let (x, y) = (row.a.1, row.b.1);
+    let anytime = |f: Faulty| sequence::interval(f.hits as u64, f.of as u64, 1.0 - LEVEL / 2.0);
+    let apart = || {
+        let (x, y) = (anytime(x), anytime(y));
+        x.high < y.low || y.high < x.low
+    };
+    row.p.is_some_and(|p| p < LEVEL) && (!(x.stopped || y.stopped) || apart())
+}
+
 fn change(row: &Row, a: Option<&ArmSummary>, b: Option<&ArmSummary>) -> Change {
     let (Some(a), Some(b)) = (a, b) else { return Change::NoVerdict };
     let (x, y) = (row.a.1, row.b.1);
@@ -175,7 +187,7 @@ fn change(row: &Row, a: Option<&ArmSummary>, b: Option<&ArmSummary>) -> Change {
         return Change::NoVerdict;
     }
     let rate = |f: Faulty| f.hits as f64 / f.of as f64;
-    if row.p.is_some_and(|p| p < LEVEL) {
+    if beyond_chance(row) {
         return if rate(y) > rate(x) { Change::Worse } else { Change::Better };
     }
     if x.hits > 0 && y.hits > 0 && a.verdict.word != b.verdict.word {
@@ -233,6 +245,9 @@ impl Diff {
                 }),
             );
             out += "\nIn brackets: faulty runs of those with a verdict. p: Fisher's exact test, adjusted for the number of arms (Holm).\n";
+            if self.rows.iter().any(|row| row.a.1.stopped || row.b.1.stopped) {
+                out += "A rule looked at the runs: a change also needs intervals apart that hold whenever runs stop.\n";
+            }
         }
         if self.count(Change::Unclear) > 0 {
             out +=
@@ -261,6 +276,19 @@ mod tests {
             p: Some(p),
             also: vec![],
         }
+    }
+
+    #[test]
+    fn runs_that_a_rule_looked_at_need_more_to_be_called_changed() {
+        // 2 of 2 against 0 of 8: Fisher's p is 1/45.
+        let row = |stopped, few: usize, many: usize| {
+            let of = |hits, of| (String::new(), Faulty { hits, of, stopped });
+            Row { a: of(few, few), b: of(0, many), ..row_of(0.022) }
+        };
+        assert!(beyond_chance(&row(false, 2, 8)));
+        assert!(!beyond_chance(&row(true, 2, 8)));
+        assert!(beyond_chance(&row(true, 40, 40)));
+        assert!(!beyond_chance(&Row { p: Some(0.06), ..row(true, 40, 40) }));
     }
 
     #[test]
