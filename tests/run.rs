@@ -205,6 +205,20 @@ fn nothing_of_our_environment_gets_in_and_the_directory_is_empty() {
 }
 
 #[test]
+fn a_run_leaves_no_core_and_no_larger_file_than_it_may() {
+    let limits = Limits { file_size: Some(1 << 20), ..limits() };
+    let case = run_with(&[], limits, |spec| {
+        spec.argv = ["cat", "/proc/self/limits"].map(Into::into).to_vec();
+    });
+    let row = |name: &str| {
+        let text = case.stdout();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        line[name.len()..].split_whitespace().next().expect("a limit").to_owned()
+    };
+    assert_eq!((row("Max core file size").as_str(), row("Max file size").as_str()), ("0", "1048576"));
+}
+
+#[test]
 fn maps_are_read_at_the_markers_and_before_a_stop() {
     let own = Path::new(TOOL).file_name().unwrap().to_str().unwrap();
     let case = run_with(&["pass", "--pause", "50"], limits(), |s| s.client_library = Some(own.into()));

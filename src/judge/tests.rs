@@ -122,7 +122,7 @@ fn undersized_surface_is_wrong_before_the_copies() {
 #[test]
 fn one_thing_missing_and_it_is_not_clean() {
     type Break = fn(&mut Run);
-    let cases: [(&str, Break, &str, &str); 26] = [
+    let cases: [(&str, Break, &str, &str); 28] = [
         ("no result", |r| r.account = Account::Missing, "harness-error", "no result"),
         ("garbled", |r| r.account = Account::Garbled("eof".into()), "harness-error", "eof"),
         ("no maps", |r| r.facts.loaded = None, "untestable", "not proved"),

@@ -97,3 +97,32 @@ fn schema_and_example_are_printed() {
     let example = tool(&["schema", "--example"]);
     crate::valid(&text(&example.stdout));
 }
+
+#[test]
+fn completions_and_the_manual_know_every_verb() {
+    let help = text(&tool(&["--help"]).stdout);
+    let commands =
+        help.split_once("Commands:").expect("commands").1.split_once("Options:").expect("options").0;
+    // A verb is indented by two; what goes on below it, by more.
+    let verbs: Vec<&str> = commands
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .collect();
+    assert!(verbs.len() > 15 && verbs.contains(&"run") && !verbs.contains(&"mock-run"), "{verbs:?}");
+    let man = text(&tool(&["man"]).stdout);
+    assert!(man.starts_with(".ie") || man.contains(".TH repro-matrix"), "{man}");
+    let scripts = ["bash", "zsh", "fish"].map(|shell| text(&tool(&["completions", shell]).stdout));
+    for verb in verbs {
+        let heading = format!(".SH {}", verb.to_uppercase());
+        assert!(man.lines().any(|line| line == heading), "{verb} is not in the manual");
+        assert!(scripts.iter().all(|script| script.contains(verb)), "{verb} is not completed");
+    }
+    // bash itself reads what it is given.
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("completion");
+    std::fs::write(&path, &scripts[0]).expect("write");
+    let read = Command::new("bash").arg("-n").arg(&path).output().expect("bash");
+    assert!(read.status.success() && read.stderr.is_empty(), "{}", text(&read.stderr));
+}
