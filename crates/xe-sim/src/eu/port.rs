@@ -1,6 +1,8 @@
 //! Executes messages: the data port in front of memory.
 
 mod atomics;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 

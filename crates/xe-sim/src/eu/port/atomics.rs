@@ -124,9 +124,9 @@ fn apply(op: Atomic, size: usize, old: u64, a: u64, b: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::dispatch::{Dispatch, Geometry};
     use super::super::super::memory::{self, Fault};
     use super::super::super::message::{Kind, What};
+    use super::super::tests::dispatch;
     use super::*;
     use crate::isa::{Desc, Sfid};
 
@@ -141,30 +141,6 @@ mod tests {
 
         fn write(&mut self, _: u64, _: &[u8]) -> Result<memory::Access, Fault> {
             Ok(memory::Access::default())
-        }
-    }
-
-    fn dispatch() -> Dispatch<'static> {
-        Dispatch {
-            kernel_start: 0,
-            simd: 8,
-            group_start: [0; 3],
-            group_end: [1; 3],
-            local_size: [8, 1, 1],
-            threads_per_group: 1,
-            last_thread_mask: u32::MAX,
-            local_ids: None,
-            inline_data: None,
-            indirect_start: 0,
-            general_base: 0,
-            surface_base: 0,
-            bindless_surface_base: 0,
-            binding_table: 0,
-            sampler_state: 0,
-            scratch_field: 0,
-            scratch_per_thread: 0,
-            slm_bytes: 0,
-            geometry: Geometry { dss: 1, eus_per_dss: 1, threads_per_eu: 1 },
         }
     }
 
