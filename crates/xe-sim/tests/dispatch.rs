@@ -34,6 +34,9 @@ __kernel void around(__global uint4 *c, __global const uint4 *a, uint n) {
     uint i = get_global_id(0);
     if (i - n > 4) c[i] = a[i];
 }
+__attribute__((intel_reqd_sub_group_size(8))) __kernel void crowd(__global uint *c) {
+    c[get_global_id(0)] = get_local_id(0);
+}
 ";
 
 /// Arguments by their order: buffers of `words` words, then perhaps a number.
@@ -113,6 +116,25 @@ fn unbound_input_is_zeros_counted_in_its_range_and_a_fault_without_scratch() {
         _ => None,
     });
     assert!(reason.is_some_and(|r| r.contains("page fault: read from unbound 0x21000")));
+}
+
+#[test]
+fn group_fits_a_dual_sub_slice_whose_threads_have_large_registers_or_is_refused() {
+    let kernels = compile(SOURCE, "");
+    // 128 threads of 8 channels: all that a dual sub-slice has, and twice what is left with large registers.
+    for (large_registers, items, runs) in [(false, 1024, true), (true, 512, true), (true, 1024, false)] {
+        let mut device = OnDevice::new("a770", true);
+        device.large_registers = large_registers;
+        let mut memory = Memory::new();
+        memory.put_words(C, &[7; 1024]);
+        let args = args(&[(C, 1024)], None);
+        let launch = Launch::new(&kernels["crowd"], &args, [1, 1, 1], [items, 1, 1]);
+        assert_eq!(device.run(&launch, &mut memory, &[]).is_ok(), runs, "{large_registers} {items}");
+        let written = if runs { items } else { 0 };
+        assert!((0..1024).zip(memory.words(C)).all(|(i, word)| word == if i < written { i } else { 7 }));
+        let named = |event| matches!(event, Event::UnsupportedCommand { name, .. } if name.contains("dual sub-slice"));
+        assert_eq!(device.bench.events().into_iter().any(named), !runs);
+    }
 }
 
 #[test]

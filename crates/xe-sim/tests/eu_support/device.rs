@@ -26,6 +26,8 @@ pub struct OnDevice {
     objects: BTreeMap<u64, u32>,
     /// Ranges that become client memory and not objects.
     pub user: Vec<u64>,
+    /// Threads have 256 registers.
+    pub large_registers: bool,
 }
 
 /// What a launch did.
@@ -46,7 +48,8 @@ impl OnDevice {
         let queue = bench.queue(vm, COMPUTE).expect("queue");
         let batch = bench.bo(K64, 1).expect("batch object");
         bench.map(vm, batch, 0, BATCH, K64).expect("bind batch");
-        OnDevice { bench, vm, queue, batch, objects: BTreeMap::new(), user: Vec::new() }
+        let (objects, user) = (BTreeMap::new(), Vec::new());
+        OnDevice { bench, vm, queue, batch, objects, user, large_registers: false }
     }
 
     /// Where a range of client memory lies in the client.
@@ -81,7 +84,7 @@ impl OnDevice {
             for (addr, bytes) in memory.ranges() {
                 self.place(addr, bytes);
             }
-            batch_of(dispatch)
+            batch_of(dispatch, self.large_registers)
         });
         for addr in lost {
             let bytes = memory.bytes(*addr).len() as u64;
@@ -113,8 +116,9 @@ impl OnDevice {
     }
 }
 
-/// STATE_BASE_ADDRESS, CFE_STATE and COMPUTE_WALKER that say what the dispatch says.
-fn batch_of(d: &Dispatch<'_>) -> Batch {
+/// STATE_COMPUTE_MODE, STATE_BASE_ADDRESS, CFE_STATE and COMPUTE_WALKER that say what the dispatch says.
+fn batch_of(d: &Dispatch<'_>, large_registers: bool) -> Batch {
+    let mode = [0x6105_0000, 1 << 31 | u32::from(large_registers) << 15];
     let mut bases = [0u32; 22];
     bases[0] = 0x6101_0014;
     for (at, base) in [
@@ -151,5 +155,5 @@ fn batch_of(d: &Dispatch<'_>) -> Batch {
     w[18] = d.kernel_start as u32 & 0xfff;
     w[22] = d.binding_table;
     w[23] = d.threads_per_group | (d.slm_bytes / 1024).next_power_of_two().ilog2().wrapping_add(1) << 16;
-    Batch::new().words(&bases).words(&cfe).words(&w).end()
+    Batch::new().words(&mode).words(&bases).words(&cfe).words(&w).end()
 }
