@@ -7,15 +7,18 @@
 mod eu_diff;
 mod eu_support;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use eu_diff::batch::{Batch, WIDTHS};
+use eu_diff::batch::{Batch, COMMON, WIDTHS};
 use eu_diff::gen_core::Gen;
 use eu_diff::gen_stmt::{DOUBLES, HALVES};
-use eu_diff::hunt::{hunt, read_case};
+use eu_diff::hunt::{STRUCTURED_OPTIONS, hunt, read_case};
 use eu_diff::reduce::reduce;
 use eu_diff::reference;
+use eu_support::zebin::try_compile;
+use xe_sim::isa::{XE_HPG, decode};
 
 /// Not a test: the others start it.
 #[test]
@@ -66,6 +69,29 @@ fn kernels_with_half_precision_do_too() {
 #[test]
 fn kernels_with_emulated_double_precision_do_too() {
     compare(DOUBLES, 2);
+}
+
+/// Seeds 21 to 30 are a module of this kind (see `hunt`): that blocks are compared, and not `goto` again, is shown here.
+#[test]
+fn structured_flow_is_among_what_is_compared() {
+    let mut batch = Batch::default();
+    for seed in 21..=30 {
+        let (kernel, name) = (Gen::kernel(seed), format!("k{seed}"));
+        batch.kernels.push((kernel.source(&name), kernel.case(&name)));
+    }
+    let options = format!("{COMMON} -DSG=16 {STRUCTURED_OPTIONS}");
+    let compiled = try_compile(&batch.source(), &options, "").unwrap_or_else(|error| panic!("{error}"));
+    let mut seen = HashSet::new();
+    for kernel in compiled.values() {
+        let mut at = 0;
+        while let Ok(inst) = decode(kernel.text.get(at..).unwrap_or_default(), &XE_HPG) {
+            seen.insert(format!("{:?}", inst.op));
+            at += inst.size();
+        }
+    }
+    for op in ["If", "Else", "Endif", "While", "Break", "Goto", "Join"] {
+        assert!(seen.contains(op), "no {op} in {seen:?}");
+    }
 }
 
 #[test]

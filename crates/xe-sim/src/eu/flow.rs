@@ -1,8 +1,9 @@
 //! Flow control: every channel that is not active waits at an instruction.
 //!
 //! `goto` sends channels to wait at its second target and goes to the first, the next `join`, once none is left;
-//! `join` takes in those that wait for it. Whatever lies between is not executed, `(W)` or not. Source: PRM, "EU ISA",
-//! instructions goto, join, call, ret, jmpi.
+//! `join` takes in those that wait for it. Whatever lies between is not executed, `(W)` or not. `if`, `else`, `endif`, `while`
+//! and `break` are the same in blocks: `endif` is a `join`, and the other places take in who waits there when they are gone
+//! to. Source: PRM, "EU ISA", instructions goto, join, if, else, endif, while, break, call, ret, jmpi.
 
 use super::regs::LANES;
 
@@ -17,8 +18,25 @@ pub(super) enum Flow {
     GotoBack {
         uip: u32,
     },
+    /// `endif` too.
     Join {
         jip: u32,
+    },
+    /// To behind the `else`, or to the `endif` if there is none, where the predicate is false.
+    If {
+        jip: u32,
+    },
+    /// To the `endif`.
+    Else {
+        jip: u32,
+    },
+    While {
+        jip: u32,
+    },
+    /// `uip`: the `while` of the loop that is left.
+    Break {
+        jip: u32,
+        uip: u32,
     },
     Jmpi {
         to: u32,
@@ -85,6 +103,39 @@ impl Channels {
         if self.active == 0 { jip } else { here + 1 }
     }
 
+    /// `taken`: those that enter the block.
+    pub fn enter_if(&mut self, here: u32, taken: u32, jip: u32) -> u32 {
+        self.park(self.active & !taken, jip);
+        if self.active == 0 { self.arrive(jip) } else { here + 1 }
+    }
+
+    pub fn enter_else(&mut self, here: u32, jip: u32) -> u32 {
+        self.park(self.active, jip);
+        self.take_in(here + 1);
+        if self.active == 0 { self.arrive(jip) } else { here + 1 }
+    }
+
+    /// `taken`: those that go round again. The others wait behind until all have left.
+    pub fn end_while(&mut self, here: u32, taken: u32, jip: u32) -> u32 {
+        if taken == 0 {
+            return self.arrive(here + 1);
+        }
+        self.park(self.active & !taken, here + 1);
+        jip
+    }
+
+    /// `taken` wait behind the `while` at `uip`, with those that leave there.
+    pub fn leave(&mut self, here: u32, taken: u32, jip: u32, uip: u32) -> u32 {
+        self.park(taken, uip + 1);
+        if self.active == 0 { jip } else { here + 1 }
+    }
+
+    /// Goes to `at`, which need not be a `join`.
+    fn arrive(&mut self, at: u32) -> u32 {
+        self.take_in(at);
+        at
+    }
+
     /// Returns the mask to keep for [`Self::ret`], if the call is made.
     pub fn call(&mut self, taken: u32) -> Option<u32> {
         if taken == 0 {
@@ -137,6 +188,51 @@ mod tests {
         assert_eq!(channels.goto_back(5, 0x4, 2), 2);
         assert_eq!(channels.goto_back(5, 0, 2), 6);
         assert_eq!(channels.join(6, 7), 7);
+        assert_eq!(channels.active, 0x7);
+    }
+
+    #[test]
+    fn an_if_with_else_gives_each_channel_its_block() {
+        // 3: if (else at 6, endif at 9).
+        let mut channels = Channels::new(0xff);
+        assert_eq!(channels.enter_if(3, 0x0f, 7), 4);
+        assert_eq!(channels.active, 0x0f);
+        assert_eq!(channels.enter_else(6, 9), 7);
+        assert_eq!(channels.active, 0xf0);
+        assert_eq!(channels.join(9, 10), 10);
+        assert_eq!(channels.active, 0xff);
+    }
+
+    #[test]
+    fn blocks_of_an_if_that_no_channel_enters_are_skipped() {
+        let mut channels = Channels::new(0xff);
+        assert_eq!(channels.enter_if(3, 0, 7), 7, "none enters: behind the else");
+        assert_eq!(channels.active, 0xff);
+        assert_eq!(channels.join(9, 10), 10);
+        assert_eq!(channels.enter_if(13, 0xff, 17), 14);
+        assert_eq!(channels.enter_else(16, 19), 19, "nobody waits for the else");
+        assert_eq!(channels.active, 0xff);
+    }
+
+    #[test]
+    fn a_while_that_channels_leave_one_after_the_other() {
+        let mut channels = Channels::new(0x7);
+        assert_eq!(channels.end_while(5, 0x6, 2), 2);
+        assert_eq!(channels.end_while(5, 0x4, 2), 2);
+        assert_eq!(channels.active, 0x4);
+        assert_eq!(channels.end_while(5, 0, 2), 6);
+        assert_eq!(channels.active, 0x7);
+    }
+
+    #[test]
+    fn channels_that_break_wait_for_the_last_to_leave() {
+        // 2: the loop, 4: break, 8: while.
+        let mut channels = Channels::new(0x7);
+        assert_eq!(channels.leave(4, 0x1, 8, 8), 5);
+        assert_eq!(channels.end_while(8, 0x6, 2), 2);
+        assert_eq!(channels.active, 0x6, "who broke does not go round again");
+        assert_eq!(channels.leave(4, 0x6, 8, 8), 8, "nobody is left");
+        assert_eq!(channels.end_while(8, 0, 2), 9);
         assert_eq!(channels.active, 0x7);
     }
 

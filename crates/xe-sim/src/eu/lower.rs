@@ -73,20 +73,20 @@ fn fill(
             }
             return Ok(());
         }
-        Op::Goto | Op::Join | Op::Jmpi | Op::Call | Op::Ret => {
-            micro.body = Body::Flow(flow(inst, offset, index)?);
-            return Ok(());
-        }
-        Op::If
+        Op::Goto
+        | Op::Join
+        | Op::If
         | Op::Else
         | Op::Endif
         | Op::While
         | Op::Break
-        | Op::Cont
-        | Op::Halt
-        | Op::Brd
-        | Op::Brc
-        | Op::Calla => {
+        | Op::Jmpi
+        | Op::Call
+        | Op::Ret => {
+            micro.body = Body::Flow(flow(inst, offset, index)?);
+            return Ok(());
+        }
+        Op::Cont | Op::Halt | Op::Brd | Op::Brc | Op::Calla => {
             return refuse("this kind of flow control is not modelled (the compiler makes goto and join)");
         }
         Op::Send | Op::Sendc => {
@@ -461,7 +461,13 @@ fn flow(inst: &Instruction, offset: u32, index: &HashMap<u32, u32>) -> Result<Fl
             Flow::GotoBack { uip: resolve(branch.uip)? }
         }
         Op::Goto => Flow::Goto { jip: resolve(branch.jip)?, uip: resolve(branch.uip)? },
-        Op::Join => Flow::Join { jip: resolve(branch.jip)? },
+        Op::Join | Op::Endif => Flow::Join { jip: resolve(branch.jip)? },
+        Op::If | Op::Else if branch.branch_ctrl => return refuse("if or else with branch control"),
+        Op::If => Flow::If { jip: resolve(branch.jip)? },
+        Op::Else if branch.jip != branch.uip => return refuse("else whose two targets are not one"),
+        Op::Else => Flow::Else { jip: resolve(branch.jip)? },
+        Op::While => Flow::While { jip: resolve(branch.jip)? },
+        Op::Break => Flow::Break { jip: resolve(branch.jip)?, uip: resolve(branch.uip)? },
         Op::Jmpi => Flow::Jmpi { to: resolve(branch.jip)? },
         Op::Call => match &inst.dst {
             Some(dst) => Flow::Call { to: resolve(branch.jip)?, dst: register(dst.place)? },

@@ -201,6 +201,13 @@ impl Thread {
             Flow::Goto { jip, uip } => self.channels.goto(here, taken, jip, uip),
             Flow::GotoBack { uip } => self.channels.goto_back(here, taken, uip),
             Flow::Join { jip } => self.channels.join(here, jip),
+            Flow::If { jip } => self.channels.enter_if(here, taken, jip),
+            Flow::Else { jip } => self.channels.enter_else(here, jip),
+            Flow::While { jip } => self.channels.end_while(here, taken, jip),
+            Flow::Break { jip, uip } => match code.micros.get(uip as usize).map(|micro| &micro.body) {
+                Some(Body::Flow(Flow::While { .. })) => self.channels.leave(here, taken, jip, uip),
+                _ => return Err(Stop::Unsupported("break whose second target is no while".into())),
+            },
             Flow::Jmpi { to } => {
                 if pred & 1 != 0 {
                     to

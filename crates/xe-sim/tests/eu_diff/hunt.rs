@@ -16,6 +16,9 @@ use super::reduce::reduce;
 const IN_MODULE: u64 = 10;
 /// Every so many modules one that the device's compiler does not optimise: other instructions.
 const UNOPTIMISED: u64 = 5;
+/// Of those the one in which it makes `if`, `else`, `endif` and `while` of what it can, not `goto` and `join`.
+const STRUCTURED: u64 = 2;
+pub const STRUCTURED_OPTIONS: &str = "-Xfinalizer -enableStructurizer";
 /// What IGC says of a fault of its own, not of the source.
 const CRASHED: &str = "internal compiler error";
 
@@ -61,7 +64,11 @@ pub fn hunt(first: u64, count: u64) -> Tally {
 }
 
 fn options(module: u64) -> &'static str {
-    if module % UNOPTIMISED == UNOPTIMISED - 1 { "-cl-opt-disable" } else { "" }
+    match module % UNOPTIMISED {
+        STRUCTURED => STRUCTURED_OPTIONS,
+        last if last == UNOPTIMISED - 1 => "-cl-opt-disable",
+        _ => "",
+    }
 }
 
 /// One module; where it fails as a whole, its kernels one by one.
