@@ -6,6 +6,9 @@ use super::prelude_half;
 use super::types::Scalar::{F32, F64, I32, U32};
 use super::types::{Scalar, Ty};
 
+/// `mul_hi` of `long`. The device's library has no value for the lowest one.
+const MUL_HI_LONG: &str = "mul_hi(($0 >> 1), ($1 >> 1))";
+
 impl Gen {
     fn two(&mut self, ty: Ty, depth: usize) -> Vec<Expr> {
         vec![self.expr(ty, depth - 1), self.expr(ty, depth - 1)]
@@ -97,6 +100,9 @@ impl Gen {
             12 | 13 => {
                 let function =
                     self.pick(&["add_sat", "sub_sat", "hadd", "rhadd", "max", "min", "mul_hi", "rotate"]);
+                if function == "mul_hi" && s == Scalar::I64 {
+                    return ex(ty, MUL_HI_LONG, self.two(ty, depth));
+                }
                 // The device's compiler makes of a negated word the word itself where it is turned.
                 let first = if function == "rotate" { hidden(ty, "$0") } else { "$0".to_owned() };
                 ex(ty, format!("{function}({first}, $1)"), self.two(ty, depth))
@@ -105,9 +111,9 @@ impl Gen {
                 // `mad_hi` adds, which may overflow. The device's library has `mad_sat` of `long` wrong where the product
                 // is 0 or a negative number of few bits.
                 let function = match s {
-                    Scalar::I64 => "add_sat(mul_hi($0, $1), $2)",
-                    _ if s.is_signed() => "mad_sat($0, $1, $2)",
-                    _ => self.pick(&["mad_hi($0, $1, $2)", "mad_sat($0, $1, $2)"]),
+                    Scalar::I64 => format!("add_sat({MUL_HI_LONG}, $2)"),
+                    _ if s.is_signed() => "mad_sat($0, $1, $2)".to_owned(),
+                    _ => self.pick(&["mad_hi($0, $1, $2)", "mad_sat($0, $1, $2)"]).to_owned(),
                 };
                 ex(ty, function, self.three(ty, depth))
             }
