@@ -188,10 +188,13 @@ fn failed_binds(seen: &[Seen<'_>]) -> Option<String> {
         corrupt_with + corrupt_without,
         clean_with + clean_without
     );
-    text += match (corrupt_without, clean_with) {
-        (0, 0) => ": they go with the corruption.",
-        (0, _) => ": needed here, but harmless alone.",
-        (_, _) => ": not needed for the corruption.",
+    // A side without arms says nothing: with nothing to compare, "needed" and "not needed" are both unearned.
+    text += match (corrupt_with + corrupt_without, clean_with + clean_without, corrupt_without, clean_with) {
+        (0, _, _, _) => ": no arm is corrupt, so whether the corruption needs them is not shown.",
+        (_, 0, _, _) => ": no arm is clean, so whether they go with the corruption is not shown.",
+        (_, _, 0, 0) => ": they go with the corruption.",
+        (_, _, 0, _) => ": needed here, but harmless alone.",
+        (_, _, _, _) => ": not needed for the corruption.",
     };
     Some(text)
 }

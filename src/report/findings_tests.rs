@@ -137,6 +137,22 @@ fn cause_counts_lost_surfaces_and_failed_binds_are_harmless_alone() {
 }
 
 #[test]
+fn failed_binds_on_one_side_only_allow_no_conclusion() {
+    let clean = text(&told(&[arm("b", under)]), "Failed binds").to_owned();
+    assert!(clean.contains("in 0 of 0 corrupt arms and in 1 of 1 clean ones"), "{clean}");
+    assert!(
+        clean.ends_with("no arm is corrupt, so whether the corruption needs them is not shown."),
+        "{clean}"
+    );
+    let corrupt = text(&told(&[arm("a", |_| {})]), "Failed binds").to_owned();
+    assert!(corrupt.contains("in 1 of 1 corrupt arms and in 0 of 0 clean ones"), "{corrupt}");
+    assert!(
+        corrupt.ends_with("no arm is clean, so whether they go with the corruption is not shown."),
+        "{corrupt}"
+    );
+}
+
+#[test]
 fn what_is_not_known_is_said() {
     let control = arm("control", |a| {
         under(a);
