@@ -31,6 +31,20 @@ pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
     }
 }
 
+/// Refuses `--arm` patterns that fit no arm of the matrix. `plan` is what `selection` made of it.
+pub fn check_patterns(selection: &plan::Selection, plan: &plan::Plan) -> Result<(), Failure> {
+    let planned = plan.arms.iter().map(|arm| arm.id.as_str());
+    let ids: Vec<&str> = planned.chain(plan.excluded.iter().map(|out| out.id.as_str())).collect();
+    match selection.unmatched_arm(&ids) {
+        Some(what) => Err(Failure::with_help(
+            Exit::NothingSelected,
+            what,
+            "repro-matrix plan MATRIX lists the arms; a pattern is a part of an id, or has * or ?",
+        )),
+        None => Ok(()),
+    }
+}
+
 pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
     let asked = args.select.device.as_deref().unwrap_or("auto");
@@ -38,7 +52,9 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         Device::find(asked, &host::devices()).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
     // No store yet is no reason to show no plan.
     let facts = facts(&device, DriverStore::open().ok().as_ref());
-    let plan = plan::plan(&matrix, &args.select.selection(), &facts);
+    let selection = args.select.selection();
+    let plan = plan::plan(&matrix, &selection, &facts);
+    check_patterns(&selection, &plan)?;
     let text = if let Some(scheduler) = args.format {
         super::schedule::text(args, scheduler, &matrix, &plan)?
     } else if args.json {

@@ -14,7 +14,7 @@ use crate::cmd::drive::{Options, drive};
 use crate::cmd::lab::{DeviceChoice, RealLab};
 use crate::cmd::observe::Observers;
 use crate::cmd::parts::Stages;
-use crate::cmd::plan::{facts, load_matrix};
+use crate::cmd::plan::{check_patterns, facts, load_matrix};
 use crate::cmd::source_file::SourceFiles;
 use crate::driver::{self, DriverStore, DriverTree};
 use crate::exit::Exit;
@@ -37,6 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         store.resolve(name).map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
     }
     let whole = plan_on(args, &matrix, &store, &device);
+    check_patterns(&args.select.selection(), &whole)?;
     let mut planned = args.shard.map_or_else(|| whole.clone(), |shard| shard.cut(&whole));
     if planned.arms.is_empty() {
         let why =

@@ -1,5 +1,6 @@
 //! What the command line asks of a matrix: some arms only, another seed, another device.
 
+use crate::matrix::problem::nearest;
 use crate::model::arm::Arm;
 
 /// Filters and overrides. Everything absent: the matrix as it is.
@@ -52,6 +53,17 @@ impl Selection {
             arm.repeats = repeats.max(1);
         }
         Ok(())
+    }
+
+    /// The first `--arm` pattern that fits none of `ids` (all arms of the matrix), told with the nearest name. Beside a
+    /// pattern that does fit, a misspelt one would go unseen, and its arms unrun.
+    pub fn unmatched_arm(&self, ids: &[&str]) -> Option<String> {
+        let pattern =
+            self.arms.iter().find(|pattern| !ids.iter().any(|id| id_matches(pattern.as_str(), id)))?;
+        let parts = ids.iter().flat_map(|id| id.split('/'));
+        let near = nearest(pattern, ids.iter().copied()).or_else(|| nearest(pattern, parts));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+        Some(format!("--arm {pattern} fits no arm of the matrix{hint}"))
     }
 }
 

@@ -168,6 +168,14 @@ const SPOILED: &[(&str, &str, usize, usize, &str, &str)] = &[
     ("expect = \"clean\"", "timeout = \"0s\"", 16, 11, "timeout is more than nothing", ""),
     ("expect = \"clean\"", "repeats = 0", 16, 11, "repeats is 1 to", ""),
     ("expect = \"clean\"", "device = \"a770\"", 16, 10, "\"a770\" is not a device", "sim:a770"),
+    (
+        "expect = \"clean\"",
+        "device = \"sim:a707\"",
+        16,
+        10,
+        "no simulated device \"a707\"",
+        "did you mean \"sim:a770\"?",
+    ),
     ("expect = \"clean\"", "id = \"../../etc\"", 16, 6, "\"..\" cannot be a part of an id", ""),
     ("expect = \"clean\"", "driver = \"/usr\"", 16, 10, "\"/usr\" cannot be the name of a driver build", ""),
     (
@@ -320,7 +328,7 @@ fn hostile_files_give_errors() {
 #[test]
 fn product_of_millions_is_refused_before_it_is_made() {
     let names: Vec<String> = (0..400).map(|i| format!("\"d{i}\"")).collect();
-    let devices: Vec<String> = (0..400).map(|i| format!("\"sim:d{i}\"")).collect();
+    let devices: Vec<String> = (0..400).map(|i| format!("\"pci:{i:04x}:00:00.0\"")).collect();
     let text = format!(
         "{SMALL}[[product]]\nvariants = \"over\"\nsources = \"file-r\"\ndrivers = [{}]\ndevices = [{}]\n",
         names.join(","),

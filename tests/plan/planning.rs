@@ -163,9 +163,9 @@ fn host_facts_exclude_with_a_reason() {
             "no driver build \"old\"",
         ),
         (
-            base.replace("expect = \"clean\"", "device = \"sim:a77\""),
-            HostFacts { profiles: Some(["a770".to_owned()].into()), ..HostFacts::default() },
-            "no simulated device \"a77\" (there are: a770)",
+            base.replace("expect = \"clean\"", "device = \"sim:a770\""),
+            HostFacts { profiles: Some(["b580".to_owned()].into()), ..HostFacts::default() },
+            "no simulated device \"a770\" (there are: b580)",
         ),
     ];
     for (text, facts, reason) in cases {
@@ -246,4 +246,24 @@ fn what_the_reader_accepts_can_be_generated() {
         let generated = repro_matrix::build::recipe::Recipe::of(&plan.arms[0].variant);
         assert!(generated.is_ok(), "{kernels} {plain} {padding}: {:?}", generated.err());
     }
+}
+
+#[test]
+fn pattern_without_an_arm_is_told_though_another_has_one() {
+    let ids = ["over/file-r", "over/anon-rw", "under/file-r"];
+    let told = |arms: &[&str]| {
+        let arms = arms.iter().map(|arm| (*arm).to_owned()).collect();
+        Selection { arms, ..Selection::default() }.unmatched_arm(&ids)
+    };
+    assert_eq!(told(&["over/*", "under"]), None);
+    assert_eq!(told(&[]), None);
+    assert_eq!(
+        told(&["under", "over/fle-r"]).as_deref(),
+        Some("--arm over/fle-r fits no arm of the matrix; did you mean \"over/file-r\"?")
+    );
+    assert_eq!(
+        told(&["ovre", "under"]).as_deref(),
+        Some("--arm ovre fits no arm of the matrix; did you mean \"over\"?")
+    );
+    assert_eq!(told(&["under", "zzzz"]).as_deref(), Some("--arm zzzz fits no arm of the matrix"));
 }

@@ -23,6 +23,18 @@ fn plan_shows_arms_exclusions_and_totals() {
 }
 
 #[test]
+fn a_misspelt_arm_beside_a_good_one_is_refused_before_anything_is_run() {
+    for verb in ["plan", "run"] {
+        let arms = ["--arm", "under", "--arm", "over/fle-r"];
+        let output = tool(&[&[verb, "matrices/smoke.toml", "--device", "sim:a770"], &arms[..]].concat());
+        assert_eq!(output.status.code(), Some(4), "{verb}: {}", text(&output.stderr));
+        let shown = text(&output.stderr);
+        assert!(shown.contains("over/fle-r fits no arm"), "{verb}: {shown}");
+        assert!(shown.contains("did you mean \"over/file-r\"?"), "{verb}: {shown}");
+    }
+}
+
+#[test]
 fn plan_json_has_the_run_order() {
     let output = tool(&[
         "plan",

@@ -165,7 +165,7 @@ fn good_name(name: &str, at: Range<usize>, what: &str, problems: &mut Problems<'
     fine
 }
 
-/// `auto`, `sim:PROFILE`, `pci:DDDD:BB:DD.F`. Whether such a device exists is the host's matter.
+/// `auto`, `sim:PROFILE`, `pci:DDDD:BB:DD.F`. Whether such a card is here is the host's matter.
 pub fn is_device(text: &str) -> bool {
     if text == "auto" {
         return true;

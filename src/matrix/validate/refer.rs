@@ -404,6 +404,19 @@ fn check_device(device: &At<String>, problems: &mut Problems<'_>) {
             Problem::new(device.span(), format!("\"{}\" is not a device", shorten(device.get())))
                 .help("auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F (pci:0000:09:00.0)"),
         );
+        return;
+    }
+    // Unlike a card, a simulated device is there on every machine or on none.
+    if let Some(profile) = device.get().strip_prefix("sim:") {
+        let names: Vec<&str> = xe_sim::profile::all().map(|known| known.name).collect();
+        if !names.contains(&profile) {
+            let problem = Problem::new(device.span(), format!("no simulated device \"{profile}\""))
+                .help(format!("there are sim:{}", names.join(", sim:")));
+            problems.push(match nearest(profile, names.iter().copied()) {
+                Some(near) => problem.label(format!("did you mean \"sim:{near}\"?")),
+                None => problem,
+            });
+        }
     }
 }
 
