@@ -8,19 +8,30 @@ use crate::exit::Exit;
 use crate::report::{Section, diff};
 
 pub fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
-    let (a, b) = (one(&args.a)?, one(&args.b)?);
+    let ((a, a_read), (b, b_read)) = (one(&args.a)?, one(&args.b)?);
     let diff = diff::diff(&a, &b);
     if diff.rows.is_empty() {
-        return Err(Failure::new(Exit::NothingSelected, "the two results have no arm in common"));
+        let sides = [("A", &args.a, &a), ("B", &args.b, &b)];
+        let empty = sides.into_iter().filter(|(_, _, section)| section.records.is_empty());
+        let empty: Vec<String> =
+            empty.map(|(side, dir, _)| format!("{side} ({}) has no runs", dir.display())).collect();
+        let why = match empty.is_empty() {
+            true => "the two results have no arm in common".to_owned(),
+            false => empty.join("; "),
+        };
+        return Err(Failure::new(Exit::NothingSelected, why));
     }
     crate::cmd::report::write(args.output.as_deref(), &crate::host::mask::mask(&diff.text()))?;
-    Ok(diff.exit())
+    // Of damaged results, a comparison is of what could be read.
+    let damaged = [a_read, b_read].into_iter().find(|exit| *exit != Exit::AsExpected);
+    Ok(damaged.unwrap_or_else(|| diff.exit()))
 }
 
-fn one(dir: &PathBuf) -> Result<Section, Failure> {
+fn one(dir: &PathBuf) -> Result<(Section, Exit), Failure> {
     let mut report = crate::cmd::report::load(std::slice::from_ref(dir))?;
+    let read = crate::cmd::report::exit(&report);
     match (report.sections.pop(), report.sections.is_empty()) {
-        (Some(section), true) => Ok(section),
+        (Some(section), true) => Ok((section, read)),
         _ => Err(Failure::new(
             Exit::Usage,
             format!("{} holds results of several machines: a comparison would mix them", dir.display()),

@@ -8,6 +8,7 @@ use crate::cmd::{Failure, say};
 use crate::exit::Exit;
 use crate::host;
 use crate::report::headline::Headline;
+use crate::report::words::plural;
 use crate::report::{Report, csv, html, issue, json, junit, markdown};
 use crate::results::{self, Problem};
 
@@ -74,6 +75,12 @@ pub fn load(dirs: &[PathBuf]) -> Result<Report, Failure> {
         say::note(format_args!("warning: {problem}"));
     }
     let report = Report::of(loaded, problems);
+    if report.repeated() > 0 {
+        say::note(format_args!(
+            "warning: {} left out: the same run is there more than once, and counts once",
+            plural(report.repeated(), "record")
+        ));
+    }
     if report.machines() > 1 {
         say::note(format_args!(
             "note: results of {} machines: their runs are not counted together",

@@ -201,11 +201,19 @@ impl Diff {
         self.rows.iter().filter(|row| row.change == change).count()
     }
 
+    /// Arms are on one side alone: nothing says whether those changed.
+    fn uneven(&self) -> bool {
+        !self.only_a.is_empty() || !self.only_b.is_empty()
+    }
+
     pub fn exit(&self) -> Exit {
         if self.count(Change::Worse) + self.count(Change::Other) > 0 {
             return Exit::Unexpected;
         }
-        if self.count(Change::Unclear) + self.count(Change::NoVerdict) > 0 || self.rows.is_empty() {
+        if self.count(Change::Unclear) + self.count(Change::NoVerdict) > 0
+            || self.rows.is_empty()
+            || self.uneven()
+        {
             return Exit::Inconclusive;
         }
         if self.count(Change::Better) > 0 { Exit::OnlyImprovements } else { Exit::AsExpected }
@@ -258,6 +266,9 @@ impl Diff {
                 out += &format!("\nOnly in {what}: {}\n", ids.join(", "));
             }
         }
+        if self.uneven() {
+            out += "\nArms with runs on one side only are not compared: this does not say that nothing changed.\n";
+        }
         out
     }
 }
@@ -289,6 +300,24 @@ mod tests {
         assert!(!beyond_chance(&row(true, 2, 8)));
         assert!(beyond_chance(&row(true, 40, 40)));
         assert!(!beyond_chance(&Row { p: Some(0.06), ..row(true, 40, 40) }));
+    }
+
+    #[test]
+    fn arms_of_one_side_are_no_sign_that_nothing_changed() {
+        let mut diff = Diff {
+            rows: vec![row_of(1.0)],
+            only_a: vec![],
+            only_b: vec![],
+            a: String::new(),
+            b: String::new(),
+            cautions: vec![],
+        };
+        assert_eq!(diff.exit(), Exit::AsExpected);
+        diff.only_b.push("new".into());
+        assert_eq!(diff.exit(), Exit::Inconclusive);
+        assert!(diff.text().contains("does not say that nothing changed"), "{}", diff.text());
+        diff.rows[0].change = Change::Worse;
+        assert_eq!(diff.exit(), Exit::Unexpected);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Results directories as sections of a report: runs that may be counted together, and no others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::results::manifest::{DriverIdentity, RuntimeIdentity};
+use crate::results::merge::{self, Source};
 use crate::results::{Loaded, Manifest, Problem, machine};
 
 use super::aggregate::{self, ArmSummary};
@@ -49,6 +50,8 @@ pub struct Section {
     pub records: Vec<RunRecord>,
     /// The results directory of each record.
     pub dirs: Vec<PathBuf>,
+    /// Runs that were there more than once (a directory given twice, a copy, a repeated line): each counts once.
+    pub repeated: usize,
     pub findings: Vec<Finding>,
     pub exit: Exit,
 }
@@ -73,9 +76,14 @@ impl Report {
         Report { sections: groups.into_iter().map(|(key, parts)| section(key, parts)).collect(), problems }
     }
 
+    /// Records left out because the same run is counted already.
+    pub fn repeated(&self) -> usize {
+        self.sections.iter().map(|section| section.repeated).sum()
+    }
+
     /// Statistics never cross these.
     pub fn machines(&self) -> usize {
-        let machines: std::collections::BTreeSet<&str> =
+        let machines: BTreeSet<&str> =
             self.sections.iter().map(|section| section.key.machine.as_str()).collect();
         machines.len()
     }
@@ -162,12 +170,19 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     let mut excluded = Vec::new();
     for part in &parts {
         for arm in &part.manifest.arms {
-            match arms.iter_mut().find(|known| known.id == arm.id) {
-                Some(known) => known.repeats = known.repeats.saturating_add(arm.repeats),
-                None => arms.push(arm.clone()),
+            if !arms.iter().any(|known| known.id == arm.id) {
+                arms.push(arm.clone());
             }
         }
         excluded.extend(part.manifest.excluded.iter().cloned());
+    }
+    // One source in several directories planned its runs once.
+    let sources: BTreeMap<String, Source> =
+        parts.iter().flat_map(|part| merge::sources(&part.manifest)).collect();
+    for arm in &mut arms {
+        let here = sources.values().filter(|source| source.machine == key.machine);
+        let planned = here.filter_map(|source| source.arms.get(&arm.id));
+        arm.repeats = planned.fold(0, |sum, n| n.saturating_add(sum));
     }
     // What one directory left out, another may have run.
     excluded.retain(|(id, _)| !arms.iter().any(|arm| arm.id == *id));
@@ -182,8 +197,16 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     });
     let place: BTreeMap<String, usize> =
         arms.iter().enumerate().map(|(index, arm)| (arm.id.clone(), index)).collect();
-    let mut runs: Vec<(RunRecord, PathBuf)> =
-        parts.into_iter().flat_map(|p| p.records.into_iter().map(move |r| (r, p.dir.clone()))).collect();
+    let (mut runs, mut seen, mut repeated) = (Vec::<(RunRecord, PathBuf)>::new(), BTreeSet::new(), 0);
+    for part in parts {
+        let only = merge::sources(&part.manifest).into_keys().next();
+        for record in part.records {
+            match seen.insert(merge::identity(&record, only.as_ref())) {
+                true => runs.push((record, part.dir.clone())),
+                false => repeated += 1,
+            }
+        }
+    }
     let order = |r: &RunRecord| (place.get(&r.arm).copied(), r.started.clone(), r.repeat);
     runs.sort_by_cached_key(|(record, _)| order(record));
     let (records, dirs): (Vec<RunRecord>, Vec<PathBuf>) = runs.into_iter().unzip();
@@ -209,7 +232,49 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
         summaries,
         records,
         dirs,
+        repeated,
         findings,
         exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_same_run_counts_once() {
+        let arm = fixture::arm("a", |arm| arm.repeats = 2);
+        let record = |repeat| fixture::record(&arm, repeat, repeat == 0);
+        let manifest: Manifest = serde_json::from_value(serde_json::json!({
+            "version": 1, "tool": "0", "matrix": "m", "matrix_sha256": "0", "seed": 1,
+            "started": "2026-11-29T15:12:00Z", "device": "sim:a770", "drivers": {},
+            "arms": [arm], "excluded": [], "environment": { "machine": "m1" },
+        }))
+        .unwrap();
+        let results = |dir: &str, manifest: &Manifest, records| Loaded {
+            dir: PathBuf::from(dir),
+            manifest: manifest.clone(),
+            records,
+            whole_bytes: 0,
+            torn_bytes: 0,
+        };
+        let original = results("a", &manifest, vec![record(0), record(1)]);
+        let mut copy = results("b", &manifest, vec![record(0), record(1), record(1)]);
+        copy.records[0].logs = vec!["logs/elsewhere".into()];
+        let later = Manifest { started: "2026-11-30T15:12:00Z".into(), ..manifest.clone() };
+        let merged =
+            merge::union(&[original.clone(), results("c", &later, vec![record(0)])]).unwrap().unwrap();
+        let merged = results("d", &merged.manifest, merged.records);
+        let of = |parts: Vec<Loaded>| {
+            let report = Report::of(parts, vec![]);
+            let [section] = &report.sections[..] else { panic!("one section") };
+            (section.summaries[0].runs, section.arms[0].repeats, report.repeated())
+        };
+        assert_eq!(of(vec![original.clone()]), (2, 2, 0));
+        assert_eq!(of(vec![original.clone(), copy]), (2, 2, 3));
+        // Equal records of another start are other runs; a merged directory repeats those of its parts.
+        assert_eq!(of(vec![original, merged]), (3, 4, 2));
     }
 }

@@ -63,6 +63,13 @@ pub fn sources(manifest: &Manifest) -> BTreeMap<String, Source> {
     BTreeMap::from([(short(&text), source)])
 }
 
+/// What tells a run from every other: its content and its source, wherever its logs are.
+pub fn identity(record: &RunRecord, only: Option<&String>) -> String {
+    let source = record.source.clone().or_else(|| only.cloned());
+    let run = RunRecord { source, logs: Vec::new(), ..record.clone() };
+    short(&serde_json::to_string(&run).unwrap_or_default())
+}
+
 /// Enough of a hash to tell runs apart.
 fn short(text: &str) -> String {
     let hash = crate::driver::sha256(text.as_bytes());
@@ -86,11 +93,11 @@ pub fn union(parts: &[Loaded]) -> Result<Option<Merged>, NotOne> {
     for part in parts {
         let only = sources(&part.manifest).into_keys().next();
         for record in &part.records {
+            let id = identity(record, only.as_ref());
             let mut record = record.clone();
             // A run of a directory that was not merged is of that directory's one source.
             record.source = record.source.take().or_else(|| only.clone());
             let old = std::mem::take(&mut record.logs);
-            let id = short(&serde_json::to_string(&record).unwrap_or_default());
             for log in old {
                 let Some(name) = Path::new(&log).file_name().and_then(|name| name.to_str()) else { continue };
                 let path = Path::new(super::LOGS).join(arm_path(&record.arm)).join(&id).join(name);

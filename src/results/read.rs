@@ -7,7 +7,7 @@ use crate::model::outcome::RunRecord;
 use super::{Manifest, RUNS, ResultsError, version};
 
 /// A results directory's content.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Loaded {
     pub dir: PathBuf,
     pub manifest: Manifest,

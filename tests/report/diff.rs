@@ -75,7 +75,24 @@ fn other_machines_and_lone_arms_are_pointed_out() {
         "\"environment\": {\"machine\": \"elsewhere\", \"kernel\": \"7.1\"}",
     );
     std::fs::write(b.join("manifest.json"), other).expect("write");
-    let (_, told) = diff(&a, &b);
+    let (code, told) = diff(&a, &b);
+    assert_eq!(code, Some(12), "{told}");
     assert!(told.contains("caution: the machine differs (unknown, elsewhere)"), "{told}");
     assert!(told.contains("Only in A: corrupt"), "{told}");
+}
+
+#[test]
+fn damaged_results_and_results_without_runs_are_told_apart_from_no_change() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let a = results(dir.path(), "a", &["pass"], "1");
+    let b = results(dir.path(), "b", &["pass"], "1");
+    let whole = std::fs::read_to_string(b.join("runs.jsonl")).expect("runs");
+    std::fs::write(b.join("runs.jsonl"), format!("{whole}junk\n")).expect("write");
+    let (code, told) = diff(&a, &b);
+    assert_eq!(code, Some(40), "{told}");
+    assert!(told.contains("1 arm: 1 same"), "{told}");
+    std::fs::write(b.join("runs.jsonl"), "").expect("write");
+    let (code, told) = diff(&a, &b);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("has no runs") && !told.contains("no arm in common"), "{told}");
 }
