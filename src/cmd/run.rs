@@ -72,12 +72,14 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
 
     let sycl = super::sycl::compilers(&planned.arms, args.compiler.as_deref());
+    let planned_manifest = manifest_of(&matrix, &planned, &devices, &drivers);
     let manifest = Manifest {
+        device: with_faults(&planned_manifest.device, &args.faults),
         runtimes: super::sycl::identities(&sycl),
         stop: args.stop.rule(),
         shard: args.shard.map(|shard| shard.to_string()),
         plan: args.shard.map_or_else(Vec::new, |_| whole.arms.iter().map(|arm| arm.id.clone()).collect()),
-        ..manifest_of(&matrix, &planned, &devices, &drivers)
+        ..planned_manifest
     };
     let header = header(&asked, &planned, &devices, &drivers);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -226,6 +228,15 @@ pub(super) fn manifest_of(
     }
 }
 
+/// A device that injects faults is another one: its runs say nothing of the device without them, and are neither resumed nor
+/// counted together.
+fn with_faults(device: &str, faults: &[String]) -> String {
+    match faults {
+        [] => device.to_owned(),
+        rules => format!("{device} with injected faults {}", rules.join(" ")),
+    }
+}
+
 /// What results say of a driver build.
 pub(super) fn identity_of(tree: &DriverTree) -> DriverIdentity {
     DriverIdentity {
@@ -266,4 +277,16 @@ fn header(
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_faults;
+
+    #[test]
+    fn device_that_injects_faults_is_another_one() {
+        assert_eq!(with_faults("sim:a770", &[]), "sim:a770");
+        let rules = ["exec:EIO@9".to_owned(), "wait:never".to_owned()];
+        assert_eq!(with_faults("sim:a770", &rules), "sim:a770 with injected faults exec:EIO@9 wait:never");
+    }
 }
