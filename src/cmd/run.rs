@@ -25,7 +25,7 @@ use crate::model::outcome::RESULTS_VERSION;
 use crate::plan::{self, Plan};
 use crate::report::words::plural;
 use crate::results::Manifest;
-use crate::results::manifest::DriverIdentity;
+use crate::results::manifest::{DriverIdentity, INJECTED};
 
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
@@ -233,7 +233,7 @@ pub(super) fn manifest_of(
 fn with_faults(device: &str, faults: &[String]) -> String {
     match faults {
         [] => device.to_owned(),
-        rules => format!("{device} with injected faults {}", rules.join(" ")),
+        rules => format!("{device}{INJECTED}{}", rules.join(" ")),
     }
 }
 

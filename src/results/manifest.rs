@@ -75,6 +75,9 @@ pub struct RuntimeIdentity {
     pub libraries: Vec<crate::toolchain::Library>,
 }
 
+/// In a device's name: what follows are the rules of the faults that it injects.
+pub const INJECTED: &str = " with injected faults ";
+
 impl Manifest {
     /// Writes it so that a kill leaves either nothing or the whole file.
     pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {

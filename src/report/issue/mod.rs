@@ -6,6 +6,7 @@ mod reproducer;
 mod system;
 
 use crate::model::arm::Arm;
+use crate::results::manifest::INJECTED;
 
 use super::aggregate::ArmSummary;
 use super::faulty::Faulty;
@@ -34,6 +35,11 @@ pub fn render(report: &Report) -> Result<String, String> {
     if case.section.simulated() {
         out += "> **Not run on silicon.** The real, unmodified driver ran on a simulated xe device. What follows is what \
                 the driver did there: a prediction for a card until someone runs it on one.\n\n";
+    }
+    if let Some((_, rules)) = case.section.key.device.split_once(INJECTED) {
+        out += &format!(
+            "> **Faults were injected** ({rules}). What follows is what the driver made of them, not what it does by itself.\n\n"
+        );
     }
     for problem in &report.problems {
         out += &format!("> ⚠ {problem}\n");
