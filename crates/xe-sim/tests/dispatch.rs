@@ -71,6 +71,24 @@ fn kernels_reach_objects_and_client_memory() {
 }
 
 #[test]
+fn group_counts_of_an_indirect_dispatch_come_from_the_registers() {
+    let kernels = compile(SOURCE, "");
+    let n = 4096;
+    let (a, b) = (Rng(8).words(n), Rng(9).words(n));
+    let expected: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b)).collect();
+    let mut device = OnDevice::new("a770", true);
+    device.indirect = true;
+    let mut memory = Memory::new();
+    memory.put_words(A, &a);
+    memory.put_words(B, &b);
+    memory.put_words(C, &vec![7; n]);
+    let args = args(&[(C, n), (A, n), (B, n)], None);
+    let launch = Launch::new(&kernels["add"], &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
+    device.run(&launch, &mut memory, &[]).expect("it runs");
+    assert_eq!(memory.words(C), expected);
+}
+
+#[test]
 fn atomics_of_groups_on_several_host_threads_lose_nothing() {
     let kernels = compile(SOURCE, "");
     let n = 32 * 1024;

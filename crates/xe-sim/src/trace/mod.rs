@@ -126,7 +126,8 @@ pub enum Event {
         groups: [u32; 3],
         /// Pointers found in inline data and indirect payload that fall in a range bound now or earlier.
         pointers: Vec<Pointer>,
-        /// The device executes it: `Executed` or `QueueBanned` follows.
+        /// The device executes it: `Executed` or `QueueBanned` follows; neither if its text is not bound, since threads that
+        /// fetch zeros never end.
         executed: bool,
     },
     /// Dispatch `n` ran to its end. Instructions, messages, bytes read and written are those of the groups that were

@@ -28,6 +28,8 @@ pub struct OnDevice {
     pub user: Vec<u64>,
     /// Threads have 256 registers.
     pub large_registers: bool,
+    /// The walker takes its group counts from the registers, as zeKernelLaunchIndirect has it; its own are wrong.
+    pub indirect: bool,
 }
 
 /// What a launch did.
@@ -49,7 +51,7 @@ impl OnDevice {
         let batch = bench.bo(K64, 1).expect("batch object");
         bench.map(vm, batch, 0, BATCH, K64).expect("bind batch");
         let (objects, user) = (BTreeMap::new(), Vec::new());
-        OnDevice { bench, vm, queue, batch, objects, user, large_registers: false }
+        OnDevice { bench, vm, queue, batch, objects, user, large_registers: false, indirect: false }
     }
 
     /// Where a range of client memory lies in the client.
@@ -84,7 +86,7 @@ impl OnDevice {
             for (addr, bytes) in memory.ranges() {
                 self.place(addr, bytes);
             }
-            batch_of(dispatch, self.large_registers)
+            batch_of(dispatch, self.large_registers, self.indirect)
         });
         for addr in lost {
             let bytes = memory.bytes(*addr).len() as u64;
@@ -117,7 +119,8 @@ impl OnDevice {
 }
 
 /// STATE_COMPUTE_MODE, STATE_BASE_ADDRESS, CFE_STATE and COMPUTE_WALKER that say what the dispatch says.
-fn batch_of(d: &Dispatch<'_>, large_registers: bool) -> Batch {
+fn batch_of(d: &Dispatch<'_>, large_registers: bool, indirect: bool) -> Batch {
+    const DISPATCH_DIMENSIONS: [u32; 3] = [0x2500, 0x2504, 0x2508];
     let mode = [0x6105_0000, 1 << 31 | u32::from(large_registers) << 15];
     let mut bases = [0u32; 22];
     bases[0] = 0x6101_0014;
@@ -155,5 +158,13 @@ fn batch_of(d: &Dispatch<'_>, large_registers: bool) -> Batch {
     w[18] = d.kernel_start as u32 & 0xfff;
     w[22] = d.binding_table;
     w[23] = d.threads_per_group | (d.slm_bytes / 1024).next_power_of_two().ilog2().wrapping_add(1) << 16;
-    Batch::new().words(&mode).words(&bases).words(&cfe).words(&w).end()
+    let mut batch = Batch::new();
+    if indirect {
+        for (register, count) in DISPATCH_DIMENSIONS.into_iter().zip(d.group_end) {
+            batch = batch.words(&[0x1100_0001, register, count]);
+        }
+        w[0] |= 1 << 10;
+        w[7..10].fill(1);
+    }
+    batch.words(&mode).words(&bases).words(&cfe).words(&w).end()
 }
