@@ -36,25 +36,18 @@ fn run_with(
 ) -> Result<ExecStats, ExecError> {
     let inline = [fill; 32];
     let dispatch = Dispatch {
-        kernel_start: CODE,
-        simd,
-        group_start: [0; 3],
         group_end: [2, 1, 1],
         local_size: [u32::from(simd) * threads, 1, 1],
         threads_per_group: threads,
-        last_thread_mask: u32::MAX,
         local_ids: (fill & 1 != 0).then_some(LocalIds { emit: 3, order: [2, 0, 1] }),
         inline_data: Some(&inline),
         indirect_start: u32::from(fill) << 6,
-        general_base: 0,
         surface_base: 0x2000,
         bindless_surface_base: 0x3000,
         binding_table: 0x20,
-        sampler_state: 0,
         scratch_field: 0x400,
-        scratch_per_thread: 0,
         slm_bytes: 1024 * u32::from(fill & 3),
-        geometry: Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 },
+        ..Dispatch::of_one_thread(CODE, simd, Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 })
     };
     let mut memory = HostileMemory::new(code, fill);
     execute(&dispatch, &mut memory, cache, Budget { instructions: BUDGET })

@@ -65,6 +65,33 @@ pub struct Dispatch<'a> {
     pub geometry: Geometry,
 }
 
+impl<'a> Dispatch<'a> {
+    /// One group of one thread with all its channels, and nothing for it to find.
+    pub fn of_one_thread(kernel_start: u64, simd: u8, geometry: Geometry) -> Dispatch<'a> {
+        Dispatch {
+            kernel_start,
+            simd,
+            group_start: [0; 3],
+            group_end: [1; 3],
+            local_size: [simd.into(), 1, 1],
+            threads_per_group: 1,
+            last_thread_mask: u32::MAX,
+            local_ids: None,
+            inline_data: None,
+            indirect_start: 0,
+            general_base: 0,
+            surface_base: 0,
+            bindless_surface_base: 0,
+            binding_table: 0,
+            sampler_state: 0,
+            scratch_field: 0,
+            scratch_per_thread: 0,
+            slm_bytes: 0,
+            geometry,
+        }
+    }
+}
+
 /// Hands out hardware threads: groups go to the dual sub-slices in turn; within one, its threads in turn, spread
 /// over the execution units first. So a dispatch of as many threads as the device has uses each of them once, as
 /// if all ran at the same time.

@@ -85,24 +85,7 @@ impl Decoder<'_> {
 
     fn instruction(mut self, compacted: bool) -> Result<Instruction, Reason> {
         let has = self.info.has;
-        let mut inst = Instruction {
-            op: self.info.op,
-            compacted,
-            exec_size: ExecSize::S1,
-            mask_offset: 0,
-            no_mask: false,
-            pred: None,
-            cond: None,
-            flag: FlagRef::default(),
-            saturate: false,
-            acc_wr_en: false,
-            atomic: false,
-            breakpoint: false,
-            dst: None,
-            src: [None; 3],
-            ctrl: Ctrl::None,
-            swsb: Swsb::default(),
-        };
+        let mut inst = Instruction { compacted, ..Instruction::of(self.info.op) };
         if self.info.format == Format::Illegal {
             return Ok(inst);
         }

@@ -340,6 +340,28 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// `op` alone: one channel, no operands, no modifiers.
+    pub(crate) fn of(op: Op) -> Instruction {
+        Instruction {
+            op,
+            compacted: false,
+            exec_size: ExecSize::S1,
+            mask_offset: 0,
+            no_mask: false,
+            pred: None,
+            cond: None,
+            flag: FlagRef::default(),
+            saturate: false,
+            acc_wr_en: false,
+            atomic: false,
+            breakpoint: false,
+            dst: None,
+            src: [None; 3],
+            ctrl: Ctrl::None,
+            swsb: Swsb::default(),
+        }
+    }
+
     /// Bytes it takes in the kernel: 8 or 16.
     pub const fn size(&self) -> usize {
         if self.compacted { 8 } else { 16 }

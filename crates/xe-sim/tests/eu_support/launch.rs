@@ -112,9 +112,6 @@ impl<'a> Launch<'a> {
         indirect.extend(self.thread_data(threads));
         memory.map(GENERAL, indirect);
         let mut dispatch = Dispatch {
-            kernel_start: INSTRUCTIONS,
-            simd: simd as u8,
-            group_start: [0; 3],
             group_end: self.groups,
             local_size: self.local,
             threads_per_group: threads,
@@ -122,19 +119,14 @@ impl<'a> Launch<'a> {
                 0 => u32::MAX,
                 rest => (1 << rest) - 1,
             },
-            local_ids: None,
             inline_data: (kernel.env("inline_data_payload_size") > 0).then_some(&inline),
-            indirect_start: 0,
             general_base: GENERAL,
             surface_base: SURFACES,
             bindless_surface_base: SURFACES,
-            binding_table: 0,
-            sampler_state: 0,
             // The first state, offset 64, in the field's place: bits 27:6 of the offset in bits 31:10.
             scratch_field: 64 << 4,
-            scratch_per_thread: 0,
             slm_bytes: (slm + kernel.env("slm_size") as u32).next_power_of_two().max(1024),
-            geometry: A770,
+            ..Dispatch::of_one_thread(INSTRUCTIONS, simd as u8, A770)
         };
         if self.hardware_ids {
             dispatch.kernel_start += kernel.env("offset_to_skip_per_thread_data_load");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::isa::{Dst, ExecSize, FlagRef, Predicate, Region, Swsb};
+use crate::isa::{Dst, ExecSize, FlagRef, Predicate, Region};
 
 fn register(reg: u8) -> Place {
     Place::Direct { file: RegFile::Grf, reg, sub: 0 }
@@ -15,22 +15,10 @@ pub(in crate::eu) fn instruction(op: Op, dst: Type, src: &[Type]) -> Instruction
         ty,
     };
     Instruction {
-        op,
-        compacted: false,
         exec_size: ExecSize::S8,
-        mask_offset: 0,
-        no_mask: false,
-        pred: None,
-        cond: None,
-        flag: FlagRef::default(),
-        saturate: false,
-        acc_wr_en: false,
-        atomic: false,
-        breakpoint: false,
         dst: Some(Dst { place: register(10), hstride: 1, ty: dst }),
         src: std::array::from_fn(|k| src.get(k).map(|ty| source(k, *ty))),
-        ctrl: Ctrl::None,
-        swsb: Swsb::default(),
+        ..Instruction::of(op)
     }
 }
 

@@ -5,27 +5,7 @@ use super::*;
 use crate::isa::Sfid;
 
 pub(super) fn dispatch() -> Dispatch<'static> {
-    Dispatch {
-        kernel_start: 0,
-        simd: 8,
-        group_start: [0; 3],
-        group_end: [1; 3],
-        local_size: [8, 1, 1],
-        threads_per_group: 1,
-        last_thread_mask: u32::MAX,
-        local_ids: None,
-        inline_data: None,
-        indirect_start: 0,
-        general_base: 0,
-        surface_base: 0,
-        bindless_surface_base: 0,
-        binding_table: 0,
-        sampler_state: 0,
-        scratch_field: 0,
-        scratch_per_thread: 0,
-        slm_bytes: 0,
-        geometry: Geometry { dss: 1, eus_per_dss: 1, threads_per_eu: 1 },
-    }
+    Dispatch::of_one_thread(0, 8, Geometry { dss: 1, eus_per_dss: 1, threads_per_eu: 1 })
 }
 
 /// 16 KiB from address 0 on.
