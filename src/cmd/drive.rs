@@ -92,11 +92,11 @@ pub fn drive<L: Lab>(
     let stop = manifest.stop.as_ref();
     let summaries = aggregate::summarise_under(stop, out_of_time, &manifest.arms, &records);
     let csv_written = csv::write(&dir, &summaries);
-    let stated = findings::findings(&manifest.arms, &summaries, &records);
+    let stated = findings::findings(&manifest.arms, &summaries, &records, &manifest.left_out);
     say::show(&summary::text(&summaries, &stated, &dir, summary::style()));
     let result = match end {
         End::Complete => csv_written
-            .map(|()| outcome::exit(&manifest.arms, &summaries))
+            .map(|()| outcome::exit(&manifest.arms, &summaries, &manifest.left_out))
             .map_err(|e| Failure::new(e.exit(), e)),
         End::Interrupted { missing } if health.poisoned().is_some() => Err(Failure::with_help(
             Exit::HostUnusable,

@@ -25,7 +25,7 @@ use crate::model::outcome::RESULTS_VERSION;
 use crate::plan::{self, Plan};
 use crate::report::words::plural;
 use crate::results::Manifest;
-use crate::results::manifest::{DriverIdentity, INJECTED};
+use crate::results::manifest::{DriverIdentity, INJECTED, LeftOut};
 
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
@@ -219,6 +219,7 @@ pub(super) fn manifest_of(
         drivers: drivers.iter().map(|(name, tree)| (name.clone(), identity_of(tree))).collect(),
         arms: planned.arms.clone(),
         excluded: planned.excluded.iter().map(|out| (out.id.clone(), out.reason.clone())).collect(),
+        left_out: left_out(planned),
         stop: None,
         shard: None,
         plan: Vec::new(),
@@ -226,6 +227,18 @@ pub(super) fn manifest_of(
         runtimes: BTreeMap::new(),
         environment: serde_json::to_value(host::environment()).unwrap_or_default(),
     }
+}
+
+fn left_out(planned: &Plan) -> Vec<LeftOut> {
+    let of = |out: &plan::Excluded| LeftOut {
+        arm: out.id.clone(),
+        reason: out.reason.clone(),
+        not_here: out.by == plan::ExcludedBy::Host,
+        unanswered: out.unanswered,
+        positive_control: out.positive_control,
+    };
+    let told = planned.excluded.iter().map(of);
+    told.filter(|out| out.not_here || out.positive_control).collect()
 }
 
 /// A device that injects faults is another one: its runs say nothing of the device without them, and are neither resumed nor

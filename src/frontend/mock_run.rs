@@ -89,6 +89,7 @@ pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
         )]),
         arms,
         excluded: Vec::new(),
+        left_out: Vec::new(),
         shard: None,
         plan: Vec::new(),
         sources: BTreeMap::new(),

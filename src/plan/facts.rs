@@ -81,10 +81,7 @@ impl HostFacts {
         if let Some(reason) = self.missing_front_ends.get(&arm.variant.front_end) {
             return Err(reason.clone());
         }
-        if let Some(drivers) = &self.drivers
-            && arm.driver != "default"
-            && !drivers.contains(&arm.driver)
-        {
+        if self.lacks_driver(arm) {
             return Err(format!(
                 "no driver build \"{}\" in the store (see `repro-matrix drivers list`)",
                 arm.driver
@@ -108,6 +105,12 @@ impl HostFacts {
         }
         self.room_for_source(arm)?;
         self.room_for_device_memory(arm, simulated)
+    }
+
+    /// Whether the arm's driver build is known not to be in the store.
+    pub fn lacks_driver(&self, arm: &Arm) -> bool {
+        let drivers = self.drivers.as_ref();
+        arm.driver != "default" && drivers.is_some_and(|drivers| !drivers.contains(&arm.driver))
     }
 
     fn room_for_source(&self, arm: &Arm) -> Result<(), String> {

@@ -46,6 +46,9 @@ pub struct Excluded {
     pub id: String,
     pub by: ExcludedBy,
     pub reason: String,
+    pub positive_control: bool,
+    /// The matrix expects something of it, and only its driver build is not here.
+    pub unanswered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,13 +79,16 @@ pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
     for candidate in expand::expand(matrix) {
         let mut arm = candidate.arm;
         let id = arm.id.clone();
-        let mut leave_out = |by, reason| excluded.push(Excluded { id: id.clone(), by, reason });
+        let positive_control = arm.positive_control;
+        let mut leave_out = |by, reason, unanswered| {
+            excluded.push(Excluded { id: id.clone(), by, reason, positive_control, unanswered });
+        };
         if let Some(reason) = candidate.excluded {
-            leave_out(ExcludedBy::Matrix, reason);
+            leave_out(ExcludedBy::Matrix, reason, false);
         } else if let Err(reason) = selection.apply(&mut arm) {
-            leave_out(ExcludedBy::Selection, reason);
+            leave_out(ExcludedBy::Selection, reason, false);
         } else if let Err(reason) = facts.admit(&mut arm, &mut notes) {
-            leave_out(ExcludedBy::Host, reason);
+            leave_out(ExcludedBy::Host, reason, arm.expect.is_some() && facts.lacks_driver(&arm));
         } else {
             arms.push(arm);
         }

@@ -22,7 +22,7 @@ fn expecting(id: &str, verdict: ExpectedVerdict) -> Arm {
 fn exit_of(arm: &Arm, records: &[RunRecord]) -> (Option<Expected>, Exit) {
     let arms = std::slice::from_ref(arm);
     let summaries = summarise(arms, records);
-    (summaries[0].as_expected, outcome::exit(arms, &summaries))
+    (summaries[0].as_expected, outcome::exit(arms, &summaries, &[]))
 }
 
 #[test]
@@ -137,5 +137,5 @@ fn arms_lack_no_runs_once_the_time_is_over() {
     assert!(!time_over(&StopRule { max_time: None, ..rule(1) }, "2026-11-29T15:00:00Z", &arms, &records));
     let summary = &summarise_under(Some(&rule(60)), true, &arms, &records)[0];
     assert_eq!((summary.stopped.as_deref(), summary.planned), (Some("--max-time"), 6));
-    assert_eq!(outcome::exit(&arms, std::slice::from_ref(summary)), Exit::AsExpected);
+    assert_eq!(outcome::exit(&arms, std::slice::from_ref(summary), &[]), Exit::AsExpected);
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::model::verdict::{Basis, Verdict};
+use crate::results::manifest::LeftOut;
 
 use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
@@ -29,7 +30,12 @@ pub(super) struct Seen<'a> {
 }
 
 /// All statements, in reading order. `summaries` are those of `arms`, in the same order.
-pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -> Vec<Finding> {
+pub fn findings(
+    arms: &[Arm],
+    summaries: &[ArmSummary],
+    records: &[RunRecord],
+    left_out: &[LeftOut],
+) -> Vec<Finding> {
     let seen: Vec<Seen<'_>> = arms
         .iter()
         .zip(summaries)
@@ -59,7 +65,8 @@ pub fn findings(arms: &[Arm], summaries: &[ArmSummary], records: &[RunRecord]) -
     add("Same point", same_point(&seen));
     add("Instruments", instruments(records));
     add("Arguments", super::arguments::told(arms, records));
-    add("Control", positive_control(&seen));
+    add("Control", positive_control(&seen, left_out));
+    add("Not run here", not_here(left_out));
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));
     add("Not shown", not_shown(&seen, records));
@@ -250,12 +257,19 @@ fn basis(record: &RunRecord) -> Option<Basis> {
     }
 }
 
-fn positive_control(seen: &[Seen<'_>]) -> Option<String> {
+fn positive_control(seen: &[Seen<'_>], left_out: &[LeftOut]) -> Option<String> {
     let controls: Vec<&Seen<'_>> = seen.iter().filter(|s| s.arm.positive_control).collect();
     let failed: Vec<&str> =
         controls.iter().filter(|s| s.corrupt != Some(true)).map(|s| s.summary.id.as_str()).collect();
     if controls.is_empty() {
-        return None;
+        let out: Vec<&str> =
+            left_out.iter().filter(|out| out.positive_control).map(|out| out.arm.as_str()).collect();
+        return (!seen.is_empty() && !out.is_empty()).then(|| {
+            format!(
+                "the positive control {} was left out and not run: a \"clean\" result proves little.",
+                out.join(", ")
+            )
+        });
     }
     if controls.iter().all(|s| s.summary.runs == 0) {
         return Some("the positive control has not run: \"clean\" elsewhere proves little.".into());
@@ -268,6 +282,26 @@ fn positive_control(seen: &[Seen<'_>]) -> Option<String> {
             failed.join(", ")
         )
     })
+}
+
+/// What was asked for and could not be run: without it, the rest would read as the whole.
+fn not_here(left_out: &[LeftOut]) -> Option<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for out in left_out.iter().filter(|out| out.not_here) {
+        match reasons.iter_mut().find(|(known, _)| *known == out.reason) {
+            Some((_, arms)) => arms.push(&out.arm),
+            None => reasons.push((&out.reason, vec![&out.arm])),
+        }
+    }
+    let told: Vec<String> = reasons
+        .iter()
+        .map(|(why, arms)| match arms[..] {
+            [_, _, _, _, _, ..] => format!("{} and {} more ({why})", arms[..3].join(", "), arms.len() - 3),
+            _ => format!("{} ({why})", arms.join(", ")),
+        })
+        .collect();
+    let arms: usize = reasons.iter().map(|(_, arms)| arms.len()).sum();
+    (arms > 0).then(|| format!("{} could not run here: {}.", plural(arms, "arm"), told.join("; ")))
 }
 
 /// Arms that came to no comparison because of the driver or the compiler, with what they said.

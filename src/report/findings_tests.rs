@@ -25,7 +25,7 @@ fn truth(a: &Arm) -> bool {
 
 fn told(arms: &[Arm]) -> Vec<Finding> {
     let records: Vec<_> = arms.iter().map(|a| record(a, 0, truth(a))).collect();
-    findings(arms, &summarise(arms, &records), &records)
+    findings(arms, &summarise(arms, &records), &records, &[])
 }
 
 fn text<'a>(found: &'a [Finding], heading: &str) -> &'a str {
@@ -164,7 +164,7 @@ fn what_is_not_known_is_said() {
         with(&lost, 0, Verdict::Untestable { reason: "zeInit failed".into() }, Default::default()),
     ];
     let arms = [control, lost];
-    let found = findings(&arms, &summarise(&arms, &records), &records);
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
     assert!(text(&found, "Control").contains("proves little"), "{found:?}");
     assert!(text(&found, "No verdict").contains("lost (untestable: zeInit failed)"), "{found:?}");
     assert!(text(&found, "Not shown").starts_with("silicon."), "{found:?}");
@@ -177,13 +177,13 @@ fn what_is_not_known_is_said() {
 fn the_same_experiment_with_two_verdicts_is_reported() {
     let arms = [arm("a", |_| {}), arm("b", |_| {})];
     let records = vec![record(&arms[0], 0, true), record(&arms[1], 0, false)];
-    let found = findings(&arms, &summarise(&arms, &records), &records);
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
     assert!(text(&found, "Same point").contains("a and b"), "{found:?}");
 }
 
 #[test]
 fn an_empty_matrix_states_nothing() {
-    assert_eq!(findings(&[], &[], &[]), vec![]);
+    assert_eq!(findings(&[], &[], &[], &[]), vec![]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_change_that_flips_both_ways_is_told_with_its_sides() {
     ];
     let corrupt = [true, false, false, true];
     let records: Vec<_> = arms.iter().zip(corrupt).map(|(a, bad)| record(a, 0, bad)).collect();
-    let found = findings(&arms, &summarise(&arms, &records), &records);
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
     let depends = text(&found, "Depends");
     assert!(
         depends.contains("source protection r/rw (corrupt at r only in 1, corrupt at rw only in 1)"),
@@ -258,11 +258,11 @@ fn runs_that_came_to_nothing_are_no_agreement() {
         with(a, 0, verdict, crate::model::facts::Facts::default())
     };
     let records = vec![failed(&arms[0]), failed(&arms[1])];
-    assert_eq!(text(&findings(&arms, &summarise(&arms, &records), &records), "Instruments"), "");
+    assert_eq!(text(&findings(&arms, &summarise(&arms, &records), &records, &[]), "Instruments"), "");
     let records = vec![record(&arms[0], 0, true), failed(&arms[1])];
-    let found = findings(&arms, &summarise(&arms, &records), &records);
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
     assert!(text(&found, "Instruments").starts_with("agree on 1 of 1 runs"), "{found:?}");
-    let found = findings(&arms, &summarise(&arms, &[]), &[]);
+    let found = findings(&arms, &summarise(&arms, &[]), &[], &[]);
     assert!(text(&found, "Control").contains("has not run"), "{found:?}");
 }
 
@@ -274,7 +274,7 @@ fn what_ended_arms_early_is_told_once() {
         with(a, 0, verdict, crate::model::facts::Facts::default())
     };
     let records = vec![failed(&arms[0]), failed(&arms[1]), record(&arms[2], 0, false)];
-    let found = findings(&arms, &summarise(&arms, &records), &records);
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
     assert_eq!(
         text(&found, "Ended early"),
         "over/file-r, under/file-r (build-failed: zeModuleCreate failed)."

@@ -62,6 +62,10 @@ pub fn line(section: &Section) -> String {
     if not_run > 0 {
         parts.push(format!("{not_run} not run"));
     }
+    let not_here = section.not_here().len();
+    if not_here > 0 {
+        parts.push(format!("{not_here} more could not run here"));
+    }
     let unmet = section.summaries.iter().filter(|s| s.as_expected == Some(Expected::Unmet)).count();
     let outcome = match section.exit {
         Exit::AsExpected => "as expected".to_owned(),

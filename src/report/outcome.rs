@@ -2,11 +2,12 @@
 
 use crate::exit::Exit;
 use crate::model::arm::Arm;
+use crate::results::manifest::LeftOut;
 
 use super::aggregate::{ArmSummary, Expected};
 
 /// The exit code of a matrix run that was not interrupted.
-pub fn exit(arms: &[Arm], summaries: &[ArmSummary]) -> Exit {
+pub fn exit(arms: &[Arm], summaries: &[ArmSummary], left_out: &[LeftOut]) -> Exit {
     let any = |test: &dyn Fn(&ArmSummary) -> bool| summaries.iter().any(test);
     let build_failed =
         |s: &ArmSummary| s.verdict.word == "build-failed" && s.as_expected != Some(Expected::Met);
@@ -26,7 +27,8 @@ pub fn exit(arms: &[Arm], summaries: &[ArmSummary]) -> Exit {
     };
     // A fix makes the control clean: that is an improvement, not a failed control.
     let improved = any(&|s| s.as_expected == Some(Expected::Improved));
-    if any(&no_verdict) || (control_failed && !improved) {
+    let unanswered = left_out.iter().any(|out| out.unanswered);
+    if any(&no_verdict) || unanswered || (control_failed && !improved) {
         return Exit::Inconclusive;
     }
     if improved { Exit::OnlyImprovements } else { Exit::AsExpected }

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
-use crate::results::manifest::{DriverIdentity, RuntimeIdentity};
+use crate::results::manifest::{DriverIdentity, LeftOut, RuntimeIdentity};
 use crate::results::merge::{self, Source};
 use crate::results::{Loaded, Manifest, Problem, machine};
 
 use super::aggregate::{self, ArmSummary};
-use super::compared;
 use super::findings::{self, Finding};
 use super::outcome;
 
@@ -44,6 +43,7 @@ pub struct Section {
     /// In the order of the matrix, repeats summed over the directories.
     pub arms: Vec<Arm>,
     pub excluded: Vec<(String, String)>,
+    pub left_out: Vec<LeftOut>,
     /// In the order of [`Section::arms`].
     pub summaries: Vec<ArmSummary>,
     /// By arm, then time.
@@ -93,6 +93,11 @@ impl Section {
     /// Runs of one arm with their directories, in time order.
     pub fn runs_of<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = (&'a RunRecord, &'a PathBuf)> {
         self.records.iter().zip(&self.dirs).filter(move |(record, _)| record.arm == arm)
+    }
+
+    /// The arms that were asked for and could not run on this machine.
+    pub fn not_here(&self) -> Vec<&LeftOut> {
+        self.left_out.iter().filter(|out| out.not_here).collect()
     }
 
     pub fn simulated(&self) -> bool {
@@ -167,7 +172,7 @@ fn by_machine(loaded: Loaded) -> Vec<(String, Loaded)> {
 fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     parts.sort_by(|a, b| (&a.manifest.started, &a.dir).cmp(&(&b.manifest.started, &b.dir)));
     let mut arms: Vec<Arm> = Vec::new();
-    let mut excluded = Vec::new();
+    let (mut excluded, mut left_out) = (Vec::new(), Vec::<LeftOut>::new());
     for part in &parts {
         for arm in &part.manifest.arms {
             if !arms.iter().any(|known| known.id == arm.id) {
@@ -175,6 +180,7 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
             }
         }
         excluded.extend(part.manifest.excluded.iter().cloned());
+        left_out.extend(part.manifest.left_out.iter().cloned());
     }
     // One source in several directories planned its runs once.
     let sources: BTreeMap<String, Source> =
@@ -187,6 +193,8 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     // What one directory left out, another may have run.
     excluded.retain(|(id, _)| !arms.iter().any(|arm| arm.id == *id));
     excluded.dedup();
+    left_out.retain(|out| !arms.iter().any(|arm| arm.id == out.arm));
+    let left_out = LeftOut::once_each(left_out);
     let first = parts.first().map(|part| part.manifest.clone());
     let rule = first.as_ref().and_then(|manifest| manifest.stop.clone());
     let time_over = rule.as_ref().is_some_and(|rule| {
@@ -211,9 +219,8 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     runs.sort_by_cached_key(|(record, _)| order(record));
     let (records, dirs): (Vec<RunRecord>, Vec<PathBuf>) = runs.into_iter().unzip();
     let summaries = aggregate::summarise_under(rule.as_ref(), time_over, &arms, &records);
-    let mut findings = findings::findings(&arms, &summaries, &records);
-    findings.extend(compared::findings(&arms, &summaries));
-    let exit = outcome::exit(&arms, &summaries);
+    let findings = findings::findings(&arms, &summaries, &records, &left_out);
+    let exit = outcome::exit(&arms, &summaries, &left_out);
     let (started, tool, seed, text, drivers, runtimes, environment) = first
         .map_or_else(Default::default, |m| {
             (m.started, m.tool, m.seed, m.matrix_text, m.drivers, m.runtimes, m.environment)
@@ -229,6 +236,7 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
         environment,
         arms,
         excluded,
+        left_out,
         summaries,
         records,
         dirs,

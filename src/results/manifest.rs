@@ -36,6 +36,9 @@ pub struct Manifest {
     pub arms: Vec<Arm>,
     /// (arm, reason) of what the plan left out.
     pub excluded: Vec<(String, String)>,
+    /// What else is to be known of some of `excluded`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Arms were run until this was met, not a number of times fixed beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<crate::stats::stopping::StopRule>,
@@ -73,6 +76,38 @@ pub struct RuntimeIdentity {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<String>,
     pub libraries: Vec<crate::toolchain::Library>,
+}
+
+/// An arm that was not run, where that takes something from what the others show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub arm: String,
+    pub reason: String,
+    /// It was asked for, and this machine cannot run it.
+    #[serde(default)]
+    pub not_here: bool,
+    /// The matrix expects something of it, and its driver build is not here: the expectation has no answer.
+    #[serde(default)]
+    pub unanswered: bool,
+    /// It is the positive control.
+    #[serde(default)]
+    pub positive_control: bool,
+}
+
+impl LeftOut {
+    /// Each arm once, though several directories left it out: what one of them knows of it holds.
+    pub fn once_each(mut all: Vec<LeftOut>) -> Vec<LeftOut> {
+        all.sort_by(|a, b| (&a.arm, b.not_here, &a.reason).cmp(&(&b.arm, a.not_here, &b.reason)));
+        all.dedup_by(|later, first| {
+            let same = later.arm == first.arm;
+            if same {
+                first.unanswered |= later.unanswered;
+                first.positive_control |= later.positive_control;
+            }
+            same
+        });
+        all
+    }
 }
 
 /// In a device's name: what follows are the rules of the faults that it injects.

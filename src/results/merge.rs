@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::arm::Arm;
 use crate::model::outcome::{RESULTS_VERSION, RunRecord};
 
+use super::manifest::LeftOut;
 use super::{Loaded, Manifest, ResultsError, arm_path, machine};
 
 /// One `run` whose results are in a merged directory.
@@ -174,6 +175,11 @@ fn manifest(parts: &[Loaded], sources: BTreeMap<String, Source>, plan: Vec<Strin
         .flat_map(|part| part.manifest.excluded.iter().cloned())
         .filter(|(id, _)| !known.contains_key(id.as_str()))
         .collect();
+    let left_out = parts
+        .iter()
+        .flat_map(|part| part.manifest.left_out.iter().cloned())
+        .filter(|out| !known.contains_key(out.arm.as_str()));
+    let left_out = LeftOut::once_each(left_out.collect());
     let machines: BTreeSet<&str> = sources.values().map(|source| source.machine.as_str()).collect();
     // Of one machine, the environment at the earliest start; of several, none speaks for the others.
     let earliest = sources
@@ -204,6 +210,7 @@ fn manifest(parts: &[Loaded], sources: BTreeMap<String, Source>, plan: Vec<Strin
         sources,
         arms,
         excluded: excluded.into_iter().collect(),
+        left_out,
         environment,
     }
 }

@@ -42,6 +42,7 @@ fn part(machine: u8, shard: u32, of: u32, repeats: u32, seed: u64) -> Loaded {
         runtimes: BTreeMap::new(),
         arms,
         excluded: Vec::new(),
+        left_out: Vec::new(),
         environment: serde_json::json!({ "machine": format!("m{machine}") }),
     };
     Loaded { dir: PathBuf::from("/nowhere"), manifest, records, whole_bytes: 0, torn_bytes: 0 }

@@ -267,3 +267,22 @@ fn pattern_without_an_arm_is_told_though_another_has_one() {
     );
     assert_eq!(told(&["under", "zzzz"]).as_deref(), Some("--arm zzzz fits no arm of the matrix"));
 }
+
+#[test]
+fn an_expectation_has_no_answer_only_where_the_driver_is_not_here() {
+    let drivers = |names: &[&str]| HostFacts {
+        drivers: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        memory_available: Some(0),
+        ..HostFacts::default()
+    };
+    let anon =
+        SMALL.replace("kind = \"file\"", "kind = \"anon\"").replace("[[arm]]", "[[arm]]\ndriver = \"old\"");
+    let left_out = |text: &str, names| {
+        let plan = plan_of(text, Selection::default(), drivers(names));
+        let [out] = &plan.excluded[..] else { panic!("{:?}", plan.excluded) };
+        (out.by, out.unanswered)
+    };
+    assert_eq!(left_out(&anon, &["new"]), (ExcludedBy::Host, true));
+    assert_eq!(left_out(&anon, &["old"]), (ExcludedBy::Host, false), "no memory");
+    assert_eq!(left_out(&anon.replace("expect = \"clean\"", ""), &["new"]), (ExcludedBy::Host, false));
+}

@@ -7,6 +7,7 @@ mod environment;
 mod formats;
 mod full_disk;
 mod html;
+mod left_out;
 mod live;
 mod observers;
 mod scale;

@@ -1,0 +1,25 @@
+//! What was not run takes from what the rest shows: it is said, and a pass of the rest is no pass of the whole.
+
+use crate::support::{patient, results_in, said, text, tool};
+
+#[test]
+fn an_arm_whose_driver_is_not_here_and_an_unselected_control_are_said() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let absent =
+        "\n[[arm]]\nvariant = \"under\"\nsource = \"file-r\"\ndriver = \"absent\"\nexpect = \"clean\"\n";
+    std::fs::write(dir.path().join("smoke.toml"), patient() + absent).expect("matrix");
+    let out =
+        tool(dir.path(), &["run", "smoke.toml", "--device", "sim:a770", "--arm", "under/file-r", "--plain"]);
+    let screen = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(out.status.code(), Some(12), "{screen}\n{}", text(&out.stderr));
+    assert!(screen.contains("the positive control over/file-r was left out and not run"), "{screen}");
+    assert!(screen.contains("Not run here: 1 arm could not run here: under/file-r/absent (no driver build"));
+    let results = results_in(&dir.path().join("results"), "smoke");
+    let report = |format| said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", format]);
+    let xml = report("junit");
+    // Of the arms that --arm left out, nothing.
+    assert!(xml.contains("tests=\"2\" skipped=\"1\" failures=\"0\" errors=\"0\""), "{xml}");
+    assert!(xml.contains("type=\"not-here\"") && xml.contains("no driver build"), "{xml}");
+    let md = report("md");
+    assert!(md.contains("1 arm, 1 clean, 1 more could not run here; inconclusive"), "{md}");
+}
