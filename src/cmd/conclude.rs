@@ -47,6 +47,8 @@ pub fn conclude(
     let mut judged = judge::judge(&raw.end, &account, &facts, &context);
     judged.evidence.extend(leftovers(raw));
     let comparison = expect::compare(arm.expect.as_ref(), &judged.verdict, &facts);
+    let as_expected = comparison.as_ref().and_then(expect::Comparison::met);
+    let expect::Comparison { unmet, not_measured } = comparison.unwrap_or_default();
     Ok(RunRecord {
         version: RESULTS_VERSION,
         arm: arm.id.clone(),
@@ -62,8 +64,9 @@ pub fn conclude(
         evidence: judged.evidence,
         disagreements: judged.disagreements,
         signature: judged.signature,
-        as_expected: comparison.as_ref().map(|c| c.met),
-        unmet: comparison.map(|c| c.unmet).unwrap_or_default(),
+        as_expected,
+        unmet,
+        not_measured,
         repro: match account {
             Account::Given(result) => Some(*result),
             Account::Missing | Account::Garbled(_) => None,
@@ -93,6 +96,8 @@ fn leftovers(raw: &RawRun) -> Vec<Evidence> {
 pub fn without_run(arm: &Arm, repeat: u32, verdict: Verdict, identity: &Identity<'_>) -> RunRecord {
     let facts = Facts::default();
     let comparison = expect::compare(arm.expect.as_ref(), &verdict, &facts);
+    let as_expected = comparison.as_ref().and_then(expect::Comparison::met);
+    let expect::Comparison { unmet, not_measured } = comparison.unwrap_or_default();
     RunRecord {
         version: RESULTS_VERSION,
         arm: arm.id.clone(),
@@ -108,8 +113,9 @@ pub fn without_run(arm: &Arm, repeat: u32, verdict: Verdict, identity: &Identity
         verdict,
         evidence: Vec::new(),
         disagreements: Vec::new(),
-        as_expected: comparison.as_ref().map(|c| c.met),
-        unmet: comparison.map(|c| c.unmet).unwrap_or_default(),
+        as_expected,
+        unmet,
+        not_measured,
         repro: None,
         facts,
         source: None,

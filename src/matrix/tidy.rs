@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use super::problem::Problems;
 use super::{Matrix, Problem, expand};
+use crate::model::arm::Observer;
 
 /// In the order of the file.
 pub fn problems(matrix: &Matrix) -> Vec<Problem> {
     let mut found = Problems::new(&matrix.text);
     text(&matrix.text, &mut found);
     unused(matrix, &mut found);
+    unmeasured(matrix, &mut found);
     if matrix.description.trim().is_empty() {
         found.push(Problem::new(0..0, "the matrix has no description").help("say what it is to find out"));
     }
@@ -64,6 +66,44 @@ fn unused(matrix: &Matrix, found: &mut Problems<'_>) {
     }
 }
 
+/// Expectations that no run of the arm can answer, each place of the file once.
+fn unmeasured(matrix: &Matrix, found: &mut Problems<'_>) {
+    let mut told = BTreeSet::new();
+    for cell in expand::expand(matrix).into_iter().filter(|cell| cell.excluded.is_none()) {
+        let Some(expect) = &cell.arm.expect else { continue };
+        let at = (cell.origin.start, cell.origin.end);
+        if expect.per_dispatch.is_some()
+            && !cell.arm.observers.contains(&Observer::NeoLog)
+            && told.insert((at, "per_dispatch"))
+        {
+            let id = &cell.arm.id;
+            found.push(
+                Problem::new(
+                    cell.origin.clone(),
+                    format!("nothing measures the `per_dispatch` that {id} expects"),
+                )
+                .help("the observer neo-log reads it; without it the arm ends inconclusive"),
+            );
+        }
+        let counted = expect.wrong.is_some() || expect.untouched.is_some();
+        if counted && executes_no_kernels(&cell.arm.device) && told.insert((at, "wrong")) {
+            let (id, device) = (&cell.arm.id, &cell.arm.device);
+            found.push(
+                Problem::new(
+                    cell.origin.clone(),
+                    format!("{device} executes no kernels: nothing counts the elements that {id} expects"),
+                )
+                .help("take `wrong` and `untouched` out, or name a device that executes kernels"),
+            );
+        }
+    }
+}
+
+fn executes_no_kernels(device: &str) -> bool {
+    let name = device.strip_prefix("sim:");
+    name.and_then(xe_sim::profile::by_name).is_some_and(|profile| profile.geometry().is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +125,16 @@ mod tests {
         assert_eq!(told(&PLAIN.replace("kernels = 1\n", "kernels =\t1\n")).len(), 1);
         assert_eq!(told(PLAIN.trim_end()), ["the last line has no end"]);
         assert_eq!(told(&PLAIN.replace("description = \"d\"\n", "")), ["the matrix has no description"]);
+        let expecting =
+            format!("{PLAIN}expect = {{ verdict = \"clean\", per_dispatch = false, wrong = 0 }}\n");
+        assert_eq!(told(&expecting), Vec::<String>::new());
+        assert_eq!(
+            told(&format!("{expecting}observers = []\ndevice = \"sim:b580\"\n")),
+            [
+                "nothing measures the `per_dispatch` that v/s/w/sim-b580 expects",
+                "sim:b580 executes no kernels: nothing counts the elements that v/s/w/sim-b580 expects"
+            ]
+        );
         assert_eq!(told(&format!("{PLAIN}[variants.x]\nkernels = 2\n")), ["no arm uses variants.x"]);
     }
 }

@@ -37,6 +37,9 @@ pub struct RunRecord {
     pub as_expected: Option<bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<String>,
+    /// Parts of the expectation that nothing measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_measured: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repro: Option<ReproResult>,
     pub facts: Facts,

@@ -50,6 +50,8 @@ pub enum Expected {
     Improved,
     /// No verdict (untestable, harness error).
     NoVerdict,
+    /// What was measured is as expected, and something was not measured.
+    NotMeasured,
     Unmet,
 }
 
@@ -59,6 +61,7 @@ impl fmt::Display for Expected {
             Expected::Met => "yes",
             Expected::Improved => "improved",
             Expected::NoVerdict => "no verdict",
+            Expected::NotMeasured => "not measured",
             Expected::Unmet => "NO",
         })
     }
@@ -91,6 +94,7 @@ pub struct ArmSummary {
     pub eperm: Option<u64>,
     pub as_expected: Option<Expected>,
     pub unmet: Vec<String>,
+    pub not_measured: Vec<String>,
     /// Median wall time of a run, seconds.
     pub seconds: f64,
     /// Runs whose instruments disagree.
@@ -151,6 +155,7 @@ impl ArmSummary {
             eperm: speaker.and_then(eperm),
             as_expected: expected(arm, records),
             unmet: records.iter().flat_map(|r| r.unmet.iter().cloned()).collect(),
+            not_measured: not_measured(records),
             seconds: median(records.iter().map(|r| r.wall_seconds).collect()),
             disagreements: records.iter().filter(|r| !r.disagreements.is_empty()).count(),
             reason,
@@ -310,17 +315,31 @@ fn expected(arm: &Arm, records: &[&RunRecord]) -> Option<Expected> {
     }
     let of_run = |record: &&RunRecord| match record.as_expected {
         Some(true) => Expected::Met,
+        None if !record.not_measured.is_empty() => Expected::NotMeasured,
         Some(false) | None if !record.verdict.answers() => Expected::NoVerdict,
         Some(false) | None if expect::is_improvement(want.verdict, &record.verdict) => Expected::Improved,
         Some(false) | None => Expected::Unmet,
     };
     let all: Vec<Expected> = records.iter().map(of_run).collect();
-    let worst = [Expected::Unmet, Expected::NoVerdict, Expected::Improved, Expected::Met];
+    let worst =
+        [Expected::Unmet, Expected::NoVerdict, Expected::NotMeasured, Expected::Improved, Expected::Met];
     // An arm that is now clean only sometimes has not improved: it has become flaky.
     if all.contains(&Expected::Improved) && all.contains(&Expected::Met) {
         return Some(Expected::Unmet);
     }
     worst.into_iter().find(|e| all.contains(e))
+}
+
+/// Each once, of the runs that came out as expected for the rest.
+fn not_measured(records: &[&RunRecord]) -> Vec<String> {
+    let mut all: Vec<String> = records
+        .iter()
+        .filter(|record| record.as_expected.is_none())
+        .flat_map(|record| record.not_measured.iter().cloned())
+        .collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -87,8 +87,17 @@ fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 21] {
         one.history.clone().unwrap_or_default(),
         opt(aggregate::eperm(record)),
         opt(record.facts.sim.as_ref().map(|sim| sim.summary.hazards)),
-        record.as_expected.map(|met| if met { "yes" } else { "no" }.to_owned()).unwrap_or_default(),
+        as_expected(record).to_owned(),
         record.disagreements.join("; "),
         record.signature.clone(),
     ]
+}
+
+fn as_expected(record: &RunRecord) -> &'static str {
+    match record.as_expected {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None if !record.not_measured.is_empty() => "not measured",
+        None => "",
+    }
 }

@@ -69,6 +69,7 @@ pub fn findings(
     add("Not run here", not_here(left_out));
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));
+    add("Not measured", not_measured(&seen));
     add("Not shown", not_shown(&seen, records));
     out.extend(compared::findings(arms, summaries));
     out
@@ -340,6 +341,20 @@ fn no_verdict(seen: &[Seen<'_>]) -> Option<String> {
         told.push(format!("{} more", none.len() - 5));
     }
     Some(format!("{}.", told.join("; ")))
+}
+
+/// Expectations that nothing measured: the arm is not as expected, and not otherwise either.
+fn not_measured(seen: &[Seen<'_>]) -> Option<String> {
+    let arms: Vec<&Seen<'_>> = seen.iter().filter(|s| !s.summary.not_measured.is_empty()).collect();
+    let mut told: Vec<String> = arms
+        .iter()
+        .take(5)
+        .map(|s| format!("{} ({})", s.summary.id, s.summary.not_measured.join("; ")))
+        .collect();
+    if arms.len() > 5 {
+        told.push(format!("{} more", arms.len() - 5));
+    }
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
 }
 
 fn not_shown(seen: &[Seen<'_>], records: &[RunRecord]) -> Option<String> {

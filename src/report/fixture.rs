@@ -38,6 +38,8 @@ pub fn record(arm: &Arm, repeat: u32, corrupt: bool) -> RunRecord {
 
 pub fn with(arm: &Arm, repeat: u32, verdict: Verdict, facts: Facts) -> RunRecord {
     let comparison = crate::judge::expect::compare(arm.expect.as_ref(), &verdict, &facts);
+    let as_expected = comparison.as_ref().and_then(crate::judge::expect::Comparison::met);
+    let crate::judge::expect::Comparison { unmet, not_measured } = comparison.unwrap_or_default();
     RunRecord {
         version: 1,
         arm: arm.id.clone(),
@@ -53,8 +55,9 @@ pub fn with(arm: &Arm, repeat: u32, verdict: Verdict, facts: Facts) -> RunRecord
         evidence: vec![],
         disagreements: vec![],
         signature: String::new(),
-        as_expected: comparison.as_ref().map(|c| c.met),
-        unmet: comparison.map(|c| c.unmet).unwrap_or_default(),
+        as_expected,
+        unmet,
+        not_measured,
         repro: Some(fixture::result()),
         facts,
         source: None,

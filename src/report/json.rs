@@ -76,9 +76,11 @@ pub struct ArmJson {
     pub surface_bytes: Option<u64>,
     pub bind_history: Option<String>,
     pub eperm: Option<u64>,
-    /// `yes`, `improved`, `no verdict`, `NO`; absent where nothing was expected.
+    /// `yes`, `improved`, `no verdict`, `not measured`, `NO`; absent where nothing was expected.
     pub as_expected: Option<String>,
     pub unmet: Vec<String>,
+    /// Parts of the expectation that nothing measured.
+    pub not_measured: Vec<String>,
     /// Median wall time of a run.
     pub seconds: f64,
     pub disagreements: usize,
@@ -202,6 +204,7 @@ fn arm(section: &Section, arm: &crate::model::arm::Arm, summary: &ArmSummary) ->
         eperm: summary.eperm,
         as_expected: summary.as_expected.map(|expected| expected.to_string()),
         unmet: summary.unmet.clone(),
+        not_measured: summary.not_measured.clone(),
         seconds: summary.seconds,
         disagreements: summary.disagreements,
         reason: summary.reason.clone(),

@@ -88,6 +88,9 @@ fn status(arm: &ArmSummary) -> TestCaseStatus {
             unmet.dedup();
             not(NonSuccessKind::Failure, arm.verdict.word, format!("{of}: {}", unmet.join("; ")))
         }
+        (Some(Expected::NotMeasured), _) => {
+            not(NonSuccessKind::Error, "not-measured", format!("{of}: {}", arm.not_measured.join("; ")))
+        }
         (Some(Expected::NoVerdict), _) => not(NonSuccessKind::Error, arm.verdict.word, reason(arm, &of)),
         (None, _) if arm.verdict.word == "clean" => TestCaseStatus::success(),
         (None, _) if arm.conclusive() => {

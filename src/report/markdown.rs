@@ -41,10 +41,11 @@ fn section(section: &Section, several_machines: bool) -> String {
     if !odd.is_empty() {
         out.push_str(&table(&odd));
         out.push('\n');
-        for arm in odd.iter().filter(|arm| !arm.unmet.is_empty()) {
-            let mut unmet = arm.unmet.clone();
-            unmet.dedup();
-            out.push_str(&format!("- `{}`: {}\n", arm.id, unmet.join("; ")));
+        for arm in odd.iter().filter(|arm| !arm.unmet.is_empty() || !arm.not_measured.is_empty()) {
+            let mut why = arm.unmet.clone();
+            why.dedup();
+            why.extend(arm.not_measured.iter().map(|what| format!("not measured: {what}")));
+            out.push_str(&format!("- `{}`: {}\n", arm.id, why.join("; ")));
         }
         out.push('\n');
     }

@@ -174,7 +174,8 @@ const VERDICTS: [(&str, &str); 9] = [
     ("untestable", "33"),
     ("harness-error", "33"),
 ];
-const EXPECTED: [(&str, &str); 3] = [("NO", "1;31"), ("improved", "32"), ("no verdict", "33")];
+const EXPECTED: [(&str, &str); 4] =
+    [("NO", "1;31"), ("improved", "32"), ("no verdict", "33"), ("not measured", "33")];
 
 /// Wrong and untouched elements, each shown by `number`.
 pub fn counts(arm: &ArmSummary, number: fn(u64) -> String) -> String {

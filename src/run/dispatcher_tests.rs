@@ -49,6 +49,7 @@ fn record(arm: &Arm, repeat: u32, end: RunEnd, verdict: Verdict) -> RunRecord {
         signature: String::new(),
         as_expected: None,
         unmet: vec![],
+        not_measured: vec![],
         repro: None,
         facts: Facts::default(),
         source: None,

@@ -142,6 +142,7 @@ impl Screen {
             Some(true) => ", as expected",
             Some(false) if unexpected => ", UNEXPECTED",
             Some(false) => ", no verdict",
+            None if !record.not_measured.is_empty() => ", not measured",
             None => "",
         };
         let told = format!("{} #{}: {}{expected}", record.arm, record.repeat, record.verdict.word());

@@ -23,3 +23,22 @@ fn an_arm_whose_driver_is_not_here_and_an_unselected_control_are_said() {
     let md = report("md");
     assert!(md.contains("1 arm, 1 clean, 1 more could not run here; inconclusive"), "{md}");
 }
+
+#[test]
+fn an_expectation_whose_instrument_is_off_is_not_measured() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let matrix = patient().replace("observers = [\"neo-log\", \"sim\", \"maps\"]", "observers = []");
+    std::fs::write(dir.path().join("smoke.toml"), matrix).expect("matrix");
+    let out = tool(dir.path(), &["run", "smoke.toml", "--device", "sim:a770", "--arm", "file-r", "--plain"]);
+    let screen = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(out.status.code(), Some(12), "{screen}\n{}", text(&out.stderr));
+    let under = "under/file-r (per-dispatch 0 expected, the arm has no observer neo-log)";
+    assert!(screen.contains("Not measured: over/file-r (") && screen.contains(under), "{screen}");
+    let results = results_in(&dir.path().join("results"), "smoke");
+    let report = |format| said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", format]);
+    assert!(report("junit").contains("type=\"not-measured\""));
+    assert!(report("md").contains("| not measured |"));
+    let check = tool(dir.path(), &["check", "smoke.toml"]);
+    assert_eq!(check.status.code(), Some(3));
+    assert!(text(&check.stderr).contains("nothing measures the `per_dispatch` that over/file-r expects"));
+}

@@ -49,6 +49,9 @@ fn arm(
             h4 { "Run " (record.repeat) ": " (badge(record.verdict.word(), record.verdict.word())) " " (format!("{:.2} s", record.wall_seconds)) }
             p.legend { (record.started) " · " (record.signature) }
             @if record.as_expected == Some(false) { p { strong { "Not as expected: " } (record.unmet.join("; ")) } }
+            @if record.as_expected.is_none() && !record.not_measured.is_empty() {
+                p { strong { "Not measured: " } (record.not_measured.join("; ")) }
+            }
             ul { @for evidence in &record.evidence { li { strong { (evidence.instrument) } ": " (evidence.says) } } }
             @for disagreement in &record.disagreements { p.problem { "Instruments disagree: " (disagreement) } }
             // Repeats with the same verdict have the same lines: the first of each is enough.

@@ -64,6 +64,7 @@ fn expected(arm: &ArmSummary) -> Markup {
             Some(Expected::Met) => "yes",
             Some(Expected::Improved) => strong { "improved" },
             Some(Expected::NoVerdict) => strong { "no verdict" },
+            Some(Expected::NotMeasured) => strong { "not measured" },
             Some(Expected::Unmet) => strong { "NO" },
         }
     }
