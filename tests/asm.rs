@@ -93,6 +93,28 @@ fn isa_comes_by_the_way_that_fits_the_code() {
 }
 
 #[test]
+fn source_lines_stand_in_the_isa_that_a_run_compiled_or_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    let native = module(dir.path(), |v| v.options.push("-g".to_owned()));
+    let spirv = module(dir.path(), |v| {
+        v.options.push("-g".to_owned());
+        v.format = repro_matrix::model::arm::ModuleFormat::Spirv;
+    });
+    for (module, out, route) in
+        [(&native, "aot", "disassembled by ocloc"), (&spirv, "jit", "IGC's own listing")]
+    {
+        let args = ["asm", "--device", "sim:a770", "--kernel", "priv0", "-o", out, "--"];
+        let command = [TOOL, "level-zero", "--block-entries", "8", "--skip-upload", "--module"];
+        let output = tool(&[&args[..], &command[..], &[module.to_str().unwrap()]].concat(), dir.path());
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+        assert!(text.contains(&format!("{route}, with source lines")), "{text}");
+        let listing = std::fs::read_to_string(dir.path().join(out).join("priv0.asm")).unwrap();
+        assert!(listing.contains("\n// Line "), "{listing}");
+    }
+}
+
+#[test]
 fn starts_are_interleaved_and_a_failed_one_has_no_time() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (
@@ -184,4 +206,81 @@ fn outputs_are_compared_bit_by_bit_on_every_device() {
     let outputs = value["outputs"].as_array().unwrap();
     assert_eq!(outputs.len(), 2);
     assert!(outputs.iter().all(|o| o["values"] == 2 && o["different"] == 1), "{outputs:?}");
+}
+
+/// Two kernels in one module, as IGC's relocations name the first one only.
+const SOURCE: &str = "kernel void first(global int *out, int n) {\n    out[get_global_id(0)] = n * 7;\n}\n\
+                      kernel void second(global int *out, int n) {\n    int id = get_global_id(0);\n    \
+                      if (id > n)\n        out[id] = n + 12345;\n}\n";
+
+/// For each instruction that holds `word`: the source line that stands before it.
+fn line_of(listing: &str, word: &str) -> Option<String> {
+    let mut line = None;
+    for text in listing.lines() {
+        match text.strip_prefix("// Line ") {
+            Some(place) => line = Some(place.to_owned()),
+            None if text.contains(word) => return line,
+            None => {}
+        }
+    }
+    None
+}
+
+#[test]
+fn source_lines_stand_in_the_isa_of_a_program_built_for_debugging() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("two.cl"), SOURCE).unwrap();
+    let tree = Tree::open();
+    for (options, file) in [("-g", "g"), ("-gline-tables-only", "tables"), ("", "none")] {
+        let mut words = vec!["compile", "-file", "two.cl", "-device", "dg2-g10", "-out_dir", file];
+        if !options.is_empty() {
+            words.extend(["-options", options]);
+        }
+        let words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
+        let output = repro_matrix::build::Compiler::command(&tree, &words).current_dir(dir.path()).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", stdout(&output));
+        let image = format!("{file}/two_dg2.bin");
+        let output = tool(&["asm", &image, "-o", "out"], dir.path());
+        let said = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+        let of =
+            |kernel: &str| std::fs::read_to_string(dir.path().join(format!("out/{kernel}.asm"))).unwrap();
+        let (first, second) = (of("first"), of("second"));
+        if options.is_empty() {
+            assert!(!said.contains("source lines") && !first.contains("// Line"), "{said}");
+            continue;
+        }
+        assert_eq!(said.matches("from the file, with source lines").count(), 2, "{said}");
+        // The instruction is known by its constant; its line by the source above.
+        let number = |place: Option<String>| place.unwrap_or_default().split(':').next().unwrap().to_owned();
+        assert_eq!(number(line_of(&first, "7:w")), "2", "{first}");
+        assert_eq!(number(line_of(&second, "12345:")), "7", "{second}");
+        if options == "-g" {
+            damaged_debug_information_is_an_answer_too(&std::fs::read(dir.path().join(&image)).unwrap());
+            let of = dir.path().canonicalize().unwrap().join("two.cl");
+            assert!(second.contains(&format!("// File: {}", of.display())), "{second}");
+            let text = line_of(&second, "12345:").unwrap();
+            assert!(text.ends_with("out[id] = n + 12345;"), "the text where the file is here: {text}");
+        }
+    }
+}
+
+/// Any answer will do, with no more rows than the image has bytes.
+fn damaged_debug_information_is_an_answer_too(image: &[u8]) {
+    let read = |bytes: &[u8]| match repro_matrix::asm::lines(bytes) {
+        Ok(lines) => {
+            assert!(lines.values().map(|lines| lines.at.len()).sum::<usize>() <= bytes.len());
+            false
+        }
+        Err(why) => !why.is_empty(),
+    };
+    let (mut whole, mut refused) = (image.to_vec(), 0);
+    for (at, damage) in (0..image.len()).zip([1, 0x80, 0xff].into_iter().cycle()) {
+        whole[at] ^= damage;
+        refused += u32::from(read(&whole));
+        whole[at] ^= damage;
+        read(&image[..at]);
+    }
+    assert!(refused > 100, "the debug information itself was damaged: {refused}");
 }

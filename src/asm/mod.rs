@@ -1,12 +1,17 @@
 //! ISA of kernels: what a run left behind (IGC's dumps, the driver's zebins, the runtime's trace), read as text.
 //!
-//! Pure: texts → names. Running programs and `ocloc` is `cmd::asm`'s.
+//! Pure: texts and images → names and lines. Running programs and `ocloc` is `cmd::asm`'s.
 
+mod dwarf;
 mod launched;
+mod lines;
 mod pick;
+mod weave;
 
 pub use launched::{Launched, launched};
+pub use lines::{Lines, Place, lines};
 pub use pick::{Pick, PickError};
+pub use weave::{has_lines, weave};
 
 /// The kernel that an `.asm` file of IGC is of: its first lines hold `//.kernel NAME`.
 pub fn kernel_of(asm: &str) -> Option<&str> {

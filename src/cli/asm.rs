@@ -6,8 +6,10 @@ use std::path::PathBuf;
 ///
 /// With a file, its native images are disassembled. With a command, it is run on a cold cache with the dumps of the
 /// driver (DumpZEBin) and of the graphics compiler (IGC_ShaderDumpEnable) on: code that was compiled ahead of time for the
-/// device comes from the driver's zebins, code that the driver compiled itself from IGC's own `.asm` (with source lines,
-/// where the program has debug information). A launch is enough: the simulated device will do.
+/// device comes from the driver's zebins, code that the driver compiled itself from IGC's own `.asm`. A launch is enough: the
+/// simulated device will do.
+///
+/// Where the program has debug information (-g, -gline-tables-only), source lines stand before the instructions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     repro-matrix asm libfoo.so --kernel Cat --target dg2-g10\n  \

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use crate::asm::{Launched, Pick, kernel_of, kernel_of_section, launched, shown};
+use crate::asm::{Launched, Pick, has_lines, kernel_of, kernel_of_section, launched, shown};
 use crate::build::TreeCompiler;
 use crate::build::compile;
 use crate::cli::asm::AsmArgs;
 use crate::cmd::Failure;
+use crate::cmd::asm_lines::{SourceLines, Woven};
 use crate::cmd::on_device::Stand;
 use crate::driver::DriverStore;
 use crate::exit::Exit;
@@ -37,7 +38,7 @@ pub fn asm(args: &AsmArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(Exit::CannotRecord, format_args!("{}: {error}", path.display()))
 }
 
@@ -121,11 +122,17 @@ fn disassemble(
     compile::run(compiler, &words, place, std::time::Duration::from_secs(300), &GO_ON)
         .map_err(|error| Failure::new(Exit::BuildFailed, error.explain()))?;
     let sections = place.join("sections");
+    let source = SourceLines::of(zebin, place.join("lines"));
     let mut found = Vec::new();
     for entry in fs::read_dir(&sections).map_err(|e| cannot(&sections, &e))?.flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
         if let Some(name) = kernel_of_section(&file) {
-            found.push(Isa { name: name.to_owned(), route: route.to_owned(), file: entry.path() });
+            let (route, file) = match source.woven(name, &entry.path())? {
+                Woven::With(file) => (format!("{route}, with source lines"), file),
+                Woven::NoneThere => (route.to_owned(), entry.path()),
+                Woven::Unusable(why) => (format!("{route}; without source lines: {why}"), entry.path()),
+            };
+            found.push(Isa { name: name.to_owned(), route, file });
         }
     }
     Ok(found)
@@ -219,7 +226,8 @@ fn jit(igc: &Path) -> Result<Vec<Isa>, Failure> {
         let text = fs::read(&path).map_err(|e| cannot(&path, &e))?;
         let text = String::from_utf8_lossy(&text);
         if let Some(name) = kernel_of(&text) {
-            let route = "compiled in the run: IGC's own listing".to_owned();
+            let lines = if has_lines(&text) { ", with source lines" } else { "" };
+            let route = format!("compiled in the run: IGC's own listing{lines}");
             found.push(Isa { name: name.to_owned(), route, file: path });
         }
     }
