@@ -17,7 +17,7 @@ use eu_diff::gen_stmt::{DOUBLES, HALVES};
 use eu_diff::hunt::{STRUCTURED_OPTIONS, hunt, read_case};
 use eu_diff::reduce::reduce;
 use eu_diff::reference;
-use eu_support::zebin::try_compile;
+use eu_support::zebin::{LEGACY_DATA_PORTS, try_compile};
 use xe_sim::isa::{XE_HPG, decode};
 
 /// Not a test: the others start it.
@@ -106,7 +106,7 @@ fn two_thousand_kernels() {
 #[test]
 fn what_once_differed_does_no_more() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/eu_corpus/differential");
-    for options in ["", "-cl-opt-disable"] {
+    for options in ["", "-cl-opt-disable", LEGACY_DATA_PORTS] {
         let mut batch = Batch { options: options.into(), ..Batch::default() };
         for entry in fs::read_dir(&dir).expect("the corpus") {
             let text = fs::read_to_string(entry.expect("an entry").path()).expect("a source");

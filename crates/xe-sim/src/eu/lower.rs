@@ -110,7 +110,7 @@ fn fill(
     }
     for (slot, src) in micro.src.iter_mut().zip(&inst.src) {
         if let Some(src) = src {
-            *slot = Some(source(src, lanes)?);
+            *slot = Some(source(src, inst.dst.as_ref(), lanes)?);
             micro.reads_state |= reads_state(src);
         }
     }
@@ -227,7 +227,7 @@ fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
         Op::Mach => {
             return Ok(if micro.acc_write { Body::MulHigh } else { Body::MulLow });
         }
-        Op::Addc | Op::Subb if micro.saturate || !all_dwords(micro) => {
+        Op::Addc | Op::Subb if micro.saturate || !adds_with_carry(micro) => {
             return refuse("carry or borrow of these types");
         }
         Op::Addc => return Ok(Body::Carry),
@@ -262,6 +262,13 @@ fn body(micro: &mut Micro, inst: &Instruction) -> Result<Body, Refusal> {
 
 fn all_dwords(micro: &Micro) -> bool {
     micro.dst_ty.size() == 4 && micro.src.iter().flatten().all(|s| s.ty.size() == 4)
+}
+
+/// The manual has unsigned doublewords only. The compiler adds offsets of words to the lower halves of addresses, too, on all
+/// devices that lack 64-bit integers.
+fn adds_with_carry(micro: &Micro) -> bool {
+    let plain_word = |s: &Source| matches!(s.ty, Type::W | Type::Uw) && s.modifier == SrcMod::None;
+    micro.dst_ty.size() == 4 && micro.src.iter().flatten().all(|s| s.ty.size() == 4 || plain_word(s))
 }
 
 /// Are two integer sources comparable as 32-bit words, and how: signed (`Some(true)`) or unsigned?

@@ -362,8 +362,49 @@ fn dc1(desc: u32) -> Decoded {
             let model = Model::Flat;
             Ok(Kind::Access(Access { what, model, addr: 8, size, reg_size, count, lanes, transposed: false }))
         }
+        2 | 0x12 => {
+            let what = What::Atomic(legacy_atomic(field(8, 4))?);
+            // Bit 12: the channels of a surface's address, the data size of a flat one, which has 8.
+            let (model, addr, size, lanes) = match (kind, field(12, 1)) {
+                (2, 0) => (model, 4, 4, 16),
+                (2, _) => (model, 4, 4, 8),
+                (_, 0) => (Model::Flat, 8, 4, 8),
+                (_, _) => (Model::Flat, 8, 8, 8),
+            };
+            Ok(Kind::Access(Access {
+                what,
+                model,
+                addr,
+                size,
+                reg_size: size,
+                count: 1,
+                lanes,
+                transposed: false,
+            }))
+        }
         kind => Err(format!("data port 1 message type {kind:#x}").into()),
     }
+}
+
+/// Of integers, by the descriptor's operation code (PRM, "Atomic Integer Binary Message").
+fn legacy_atomic(code: u32) -> Result<Atomic, Box<str>> {
+    Ok(match code {
+        1 => Atomic::And,
+        2 => Atomic::Or,
+        3 => Atomic::Xor,
+        4 => Atomic::Store,
+        5 => Atomic::Inc,
+        6 => Atomic::Dec,
+        7 => Atomic::Add,
+        8 => Atomic::Sub,
+        0xa => Atomic::SignedMax,
+        0xb => Atomic::SignedMin,
+        0xc => Atomic::Max,
+        0xd => Atomic::Min,
+        0xe => Atomic::CompareExchange,
+        // 9 subtracts the other way round, 15 returns what it leaves.
+        code => return Err(format!("atomic operation {code:#x} of a legacy data port").into()),
+    })
 }
 
 #[cfg(test)]
@@ -426,6 +467,18 @@ mod tests {
         assert!(decode_for(Sfid::Ugm, false, vector(5), 16).is_err());
         assert!(access(Sfid::Ugm, vector(7) | 1 << 15, 1).transposed);
         assert!(decode_for(Sfid::Ugm, false, vector(7) | 1 << 15, 16).is_err());
+    }
+
+    #[test]
+    fn legacy_atomics() {
+        // IGA: untyped a64 atomic int32 integer add; untyped atomic int32 integer increment, of 16 and of 8.
+        let add = access(Sfid::Dc1, 0x0404_87ff, 8);
+        assert_eq!((add.what, add.model), (What::Atomic(Atomic::Add), Model::Flat));
+        assert_eq!((add.addr, add.size, add.lanes), (8, 4, 8));
+        let inc = access(Sfid::Dc1, 0x0400_85fe, 16);
+        assert_eq!((inc.what, inc.model, inc.lanes), (What::Atomic(Atomic::Inc), Model::Slm, 16));
+        assert_eq!(access(Sfid::Dc1, 0x0200_97fe, 1).lanes, 8);
+        assert!(decode_for(Sfid::Dc1, false, 0x0404_8fff, 8).is_err(), "pre-decrement");
     }
 
     #[test]

@@ -11,12 +11,15 @@ use super::batch::{Batch, WIDTHS};
 use super::gen_core::Gen;
 use super::kernel::Case;
 use super::reduce::reduce;
+use crate::eu_support::zebin::LEGACY_DATA_PORTS;
 
 /// Kernels of a module. Compilers take more than twice as long for twice as many.
 const IN_MODULE: u64 = 10;
 /// Every so many modules one that the device's compiler does not optimise: other instructions.
 const UNOPTIMISED: u64 = 5;
-/// Of those the one in which it makes `if`, `else`, `endif` and `while` of what it can, not `goto` and `join`.
+/// Of those the one whose memory accesses go through the legacy data ports.
+const LEGACY: u64 = 1;
+/// And the one in which it makes `if`, `else`, `endif` and `while` of what it can, not `goto` and `join`.
 const STRUCTURED: u64 = 2;
 pub const STRUCTURED_OPTIONS: &str = "-Xfinalizer -enableStructurizer";
 /// What IGC says of a fault of its own, not of the source.
@@ -65,6 +68,7 @@ pub fn hunt(first: u64, count: u64) -> Tally {
 
 fn options(module: u64) -> &'static str {
     match module % UNOPTIMISED {
+        LEGACY => LEGACY_DATA_PORTS,
         STRUCTURED => STRUCTURED_OPTIONS,
         last if last == UNOPTIMISED - 1 => "-cl-opt-disable",
         _ => "",

@@ -58,6 +58,9 @@ pub fn compile_with(source: &str, options: &str, internal: &str) -> BTreeMap<Str
 /// Internal options for double precision, which the compiler emulates on devices without it.
 pub const DOUBLE_PRECISION: &str = "-cl-ext=+cl_khr_fp64,+__opencl_c_fp64";
 
+/// Among the options: IGC makes no messages of the load/store cache, but those of the legacy data ports.
+pub const LEGACY_DATA_PORTS: &str = "-DLEGACY_DATA_PORTS";
+
 /// The error is the compiler's log and how it ended.
 pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeMap<String, Kernel>, String> {
     let tree = Tree::find();
@@ -66,6 +69,9 @@ pub fn try_compile(source: &str, options: &str, internal: &str) -> Result<BTreeM
     let mut command = tree.command(&tree.ocloc());
     if internal.contains(DOUBLE_PRECISION) {
         command.env("OverrideDefaultFP64Settings", "1").env("IGC_EnableDPEmulation", "1");
+    }
+    if options.contains(LEGACY_DATA_PORTS) {
+        command.env("IGC_ForceNoLSC", "1");
     }
     let output = command
         .args(["compile", "-device", "dg2", "-output", "k", "-output_no_suffix", "-file", "k.cl"])

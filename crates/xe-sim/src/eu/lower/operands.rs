@@ -36,10 +36,11 @@ pub(super) fn target(dst: &Dst, lanes: ExecSize) -> Result<Target, Refusal> {
     })
 }
 
-pub(super) fn source(src: &Src, lanes: ExecSize) -> Result<Source, Refusal> {
+/// `dst` is the instruction's destination, by which the elements of an immediate vector are chosen.
+pub(super) fn source(src: &Src, dst: Option<&Dst>, lanes: ExecSize) -> Result<Source, Refusal> {
     let n = usize::from(lanes.lanes());
     match *src {
-        Src::Imm { bits, ty } => immediate(bits, ty),
+        Src::Imm { bits, ty } => immediate(bits, ty, dst, n),
         Src::Reg { place: Place::Direct { file: RegFile::Null, .. }, ty, modifier, .. } => {
             Ok(Source { at: At::Imm(0), ty, modifier })
         }
@@ -102,15 +103,17 @@ pub(super) fn source(src: &Src, lanes: ExecSize) -> Result<Source, Refusal> {
     }
 }
 
-fn immediate(bits: u64, ty: Type) -> Result<Source, Refusal> {
+fn immediate(bits: u64, ty: Type, dst: Option<&Dst>, lanes: usize) -> Result<Source, Refusal> {
     let nibble = |i: usize| (bits >> (4 * i) & 15) as i8;
     let (at, ty) = match ty {
-        Type::V => (
-            At::Vector(std::array::from_fn(|i| if nibble(i) > 7 { nibble(i) - 16 } else { nibble(i) })),
-            Type::W,
-        ),
-        Type::Uv => (At::Vector(std::array::from_fn(nibble)), Type::Uw),
+        Type::V | Type::Uv => {
+            let apart = elements_apart(dst, lanes, 2)?;
+            let signed = |n: i8| if ty == Type::V && n > 7 { n - 16 } else { n };
+            let elements = std::array::from_fn(|i| signed(nibble(i * apart % 8)));
+            (At::Vector(elements), if ty == Type::V { Type::W } else { Type::Uw })
+        }
         Type::Vf => {
+            elements_apart(dst, lanes, 4)?;
             let value = |i: usize| float::from_restricted((bits >> (8 * i)) as u8);
             (At::Floats(std::array::from_fn(value)), Type::F)
         }
@@ -118,4 +121,21 @@ fn immediate(bits: u64, ty: Type) -> Result<Source, Refusal> {
         ty => (At::Imm(bits), ty),
     };
     Ok(Source { at, ty, modifier: SrcMod::None })
+}
+
+/// From one channel's element of an immediate vector to the next's. The elements lie as if the vector were `size`-byte numbers
+/// from an octaword's start on: a channel takes the one at its destination's place.
+///
+/// The destination is to have the elements' stride (PRM, "Immediate"). Of other strides the compiler relies on the one of
+/// doublewords for integer elements, within the octaword: channel `i` takes element `2 i` (IGC, `fixDstAlignmentWithVectorImm`).
+fn elements_apart(dst: Option<&Dst>, lanes: usize, size: usize) -> Result<usize, Refusal> {
+    let Some(dst) = dst else { return Ok(1) };
+    if matches!(dst.place, Place::Direct { sub, .. } if sub % 16 != 0) {
+        return refuse("immediate vector and a destination off an octaword's start");
+    }
+    match usize::from(dst.hstride.max(1)) * usize::from(dst.ty.size()) {
+        step if step == size => Ok(1),
+        4 if size == 2 && lanes <= 4 => Ok(2),
+        step => refuse(format!("immediate vector and a destination stride of {step} bytes")),
+    }
 }

@@ -74,17 +74,24 @@ fn saturation_is_there_where_64_bits_hold_the_exact_result() {
 
 #[test]
 fn instructions_on_double_words_take_nothing_else() {
-    for (op, why) in [
-        (Op::Addc, "carry or borrow of these types"),
-        (Op::Subb, "carry or borrow of these types"),
-        (Op::Mach, "mach on these types"),
+    for (op, narrow, why) in [
+        (Op::Addc, Type::Ub, "carry or borrow of these types"),
+        (Op::Subb, Type::Ub, "carry or borrow of these types"),
+        (Op::Mach, Type::Uw, "mach on these types"),
     ] {
         let of = |dst, src: [Type; 2]| instruction(op, dst, &src);
         has(&of(Type::Ud, [Type::Ud, Type::Ud]));
-        refused(&of(Type::Ud, [Type::Uw, Type::Ud]), why);
+        refused(&of(Type::Ud, [narrow, Type::Ud]), why);
         refused(&of(Type::Uq, [Type::Uq, Type::Uq]), why);
         refused(&Instruction { saturate: true, ..of(Type::Ud, [Type::Ud, Type::Ud]) }, why);
     }
+    // An offset and the lower half of an address.
+    let mut addc = instruction(Op::Addc, Type::Ud, &[Type::Ud, Type::W]);
+    has(&addc);
+    if let Some(Src::Reg { modifier, .. }) = &mut addc.src[1] {
+        *modifier = SrcMod::Neg;
+    }
+    refused(&addc, "carry or borrow of these types");
     let quotient =
         |ty| Instruction { ctrl: Ctrl::Math(MathFn::Iqot), ..instruction(Op::Math, ty, &[ty, ty]) };
     has(&quotient(Type::D));
@@ -113,4 +120,35 @@ fn what_an_instruction_does_besides_is_done_or_refused() {
     has(&flags(0, 24));
     has(&flags(1, 8));
     refused(&flags(1, 12), "flags beyond f1.1");
+}
+
+#[test]
+fn elements_of_an_immediate_vector_are_chosen_by_the_place_of_the_destination() {
+    let with = |ty, bits, dst, exec_size| {
+        let mut inst = Instruction { exec_size, ..instruction(Op::Mov, dst, &[]) };
+        inst.src[0] = Some(Src::Imm { bits, ty });
+        inst
+    };
+    let elements = |inst: &Instruction| match lower(inst, 0, &HashMap::new()).src[0] {
+        Some(Source { at: At::Vector(elements), .. }) => elements.map(i32::from),
+        ref other => panic!("{other:?}"),
+    };
+    let words = with(Type::V, 0xf654_3210, Type::W, ExecSize::S8);
+    assert_eq!(elements(&words), [0, 1, 2, 3, 4, 5, 6, -1]);
+    // IGC's comment on its own rule: 1 and 2 into doublewords are 0x0201.
+    assert_eq!(elements(&with(Type::Uv, 0x0201, Type::D, ExecSize::S2))[..2], [1, 2]);
+    assert_eq!(elements(&with(Type::Uv, 0x0f0e_0201, Type::F, ExecSize::S4))[..4], [1, 2, 14, 15]);
+    for (ty, dst, exec_size, stride) in [
+        (Type::Uv, Type::D, ExecSize::S8, 4),
+        (Type::Uv, Type::Q, ExecSize::S2, 8),
+        (Type::V, Type::B, ExecSize::S8, 1),
+        (Type::Vf, Type::Hf, ExecSize::S4, 2),
+    ] {
+        let why = format!("immediate vector and a destination stride of {stride} bytes");
+        refused(&with(ty, 0x0201, dst, exec_size), &why);
+    }
+    let mut off = words;
+    off.dst =
+        Some(Dst { place: Place::Direct { file: RegFile::Grf, reg: 10, sub: 8 }, hstride: 1, ty: Type::W });
+    refused(&off, "immediate vector and a destination off an octaword's start");
 }
