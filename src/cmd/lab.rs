@@ -16,9 +16,9 @@ use crate::judge::{Context, ExpectedDriver};
 use crate::model::arm::{Arm, Observer};
 use crate::model::facts::Facts;
 use crate::model::outcome::RunRecord;
-use crate::model::verdict::{Evidence, RunEnd};
+use crate::model::verdict::{Evidence, RunEnd, Verdict};
 use crate::run::kernel_log::KernelLog;
-use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
+use crate::run::lab::{BuildFailure, Built, CannotKeep, Lab, Lane, tells_full_disk};
 use crate::run::workdir::WorkDir;
 use crate::run::wrap::{SimWrap, StraceWrap, Wrapped};
 use crate::run::xe_trace::XeTrace;
@@ -213,8 +213,11 @@ impl<P: Parts> Lab for RealLab<P> {
         let spec = self.spec(arm, built, &work).and_then(|spec| Ok((spec, self.device(arm)?)));
         let (spec, device) = match spec {
             Ok(found) => found,
+            Err(reason) if tells_full_disk(&reason) => {
+                return Err(CannotKeep(format!("{} #{repeat}: {reason}", arm.id)));
+            }
             Err(reason) => {
-                let verdict = crate::model::verdict::Verdict::HarnessError { reason };
+                let verdict = Verdict::HarnessError { reason };
                 return Ok(super::conclude::without_run(arm, repeat, verdict, &self.identity(arm, &hash)));
             }
         };
@@ -244,6 +247,11 @@ impl<P: Parts> Lab for RealLab<P> {
         };
         let mut record =
             conclude(&spec, &raw, repeat, facts, &context, &self.identity(arm, &hash), &self.results);
+        if let Ok(RunRecord { verdict: Verdict::HarnessError { reason }, .. }) = &record
+            && tells_full_disk(reason)
+        {
+            record = Err(CannotKeep(format!("{} #{repeat}: {reason}", arm.id)));
+        }
         if let (Ok(record), Some(says)) = (&mut record, inputs.told())
             && broken.is_empty()
         {

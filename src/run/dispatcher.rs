@@ -14,7 +14,7 @@ pub use crate::plan::Cell;
 
 use super::cancel::Cancel;
 use super::event::Event;
-use super::lab::{BuildFailure, Built, CannotKeep, Lab, Lane};
+use super::lab::{BuildFailure, Built, CannotKeep, Lab, Lane, tells_full_disk};
 
 /// What is to be done, in order.
 #[derive(Clone, Copy, Debug)]
@@ -281,7 +281,13 @@ impl<'a, L: Lab> State<'a, L> {
                 if let Some(slot) = self.built.get_mut(index) {
                     *slot = match result {
                         Ok(built) => BuildState::Ready(Arc::new(built.value)),
-                        Err(failure) => BuildState::Failed(failure),
+                        Err(failure) => {
+                            if tells_full_disk(&failure.what) {
+                                self.cannot_keep.get_or_insert(CannotKeep(failure.what.clone()));
+                                cancel.ask();
+                            }
+                            BuildState::Failed(failure)
+                        }
                     };
                 }
             }

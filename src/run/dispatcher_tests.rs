@@ -14,6 +14,7 @@ struct Toy {
     now: AtomicUsize,
     peak: AtomicUsize,
     panic_at: Option<&'static str>,
+    build_says: &'static str,
     cannot_keep: Option<&'static str>,
 }
 
@@ -26,6 +27,7 @@ impl Default for Toy {
             now: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             panic_at: None,
+            build_says: "toy",
             cannot_keep: None,
         }
     }
@@ -68,7 +70,7 @@ impl Lab for Toy {
         let ms = (self.build_ms)(&arm.variant.name);
         std::thread::sleep(Duration::from_millis(ms.unsigned_abs()));
         if ms < 0 {
-            Err(BuildFailure { what: "toy".into() })
+            Err(BuildFailure { what: self.build_says.into() })
         } else {
             Ok(Built { value: (), cached: false, records: Vec::new() })
         }
@@ -211,6 +213,16 @@ fn a_panic_in_a_worker_is_reported_and_does_not_hang() {
     let (_, end) = events(&[arm("a", "v", None), arm("b", "v", None), arm("c", "v", None)], 1, &lab);
     let End::Panicked { what } = end else { panic!("{end:?}") };
     assert!(what.contains("asked to panic"), "{what}");
+}
+
+#[test]
+fn a_build_that_had_no_room_is_not_recorded() {
+    let full = "v: ld: final link failed: No space left on device";
+    let lab = Toy { build_ms: |_| -1, build_says: full, ..Toy::default() };
+    let (seen, end) = events(&[arm("a", "v", None), arm("b", "v", None)], 1, &lab);
+    let End::CannotKeep { what, missing } = end else { panic!("{end:?}") };
+    assert_eq!((what.0.as_str(), missing), (full, 2));
+    assert!(starts(&seen).is_empty() && !seen.iter().any(|line| line.starts_with("end ")), "{seen:?}");
 }
 
 #[test]

@@ -18,6 +18,14 @@ pub struct BuildFailure {
 #[error("{0}")]
 pub struct CannotKeep(pub String);
 
+/// Whether `text` tells of a full disk. What failed of that is no result: it is to be run again where there is room.
+pub fn tells_full_disk(text: &str) -> bool {
+    // The words of ENOSPC and EDQUOT, and those of the build stage.
+    ["No space left on device", "Disk quota exceeded", "no space left on the device"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
 /// A variant that is ready.
 #[derive(Debug)]
 pub struct Built<B> {

@@ -42,3 +42,28 @@ fn a_run_whose_device_or_evidence_has_no_room_is_not_recorded() {
     let (code, told, records) = run_on(dir.path(), 4096);
     assert_eq!((code, records.lines().count()), (Some(0), 1), "where there is room, it runs: {told}");
 }
+
+#[test]
+fn a_run_whose_source_had_no_room_is_not_recorded_and_resume_does_it() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    std::fs::write(dir.path().join("smoke.toml"), patient()).expect("matrix");
+    let results = dir.path().join("results");
+    std::fs::create_dir(&results).expect("directory");
+    // The arm maps a file of 32 MiB, made beside the results.
+    let run = format!("{TOOL} run smoke.toml --arm over/file-r --device sim:a770 --plain");
+    let script = format!(
+        "mount -t tmpfs -o size=8m tmpfs {results} || exit 99
+         {run} --results {results} 1>&2; echo $?
+         wc -l <$(echo {results}/smoke/*)/runs.jsonl
+         mount -o remount,size=256m {results} || exit 99
+         {run} --resume {results}/smoke/* 1>&2; echo $?
+         wc -l <$(echo {results}/smoke/*)/runs.jsonl",
+        results = results.display(),
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--map-root-user", "sh", "-c", &script]).current_dir(dir.path());
+    let out = command.output().expect("unshare");
+    let told = text(&out.stderr);
+    assert_eq!(text(&out.stdout).split_whitespace().collect::<Vec<_>>(), ["41", "0", "0", "1"], "{told}");
+    assert!(told.contains("the source file could not be made: No space left on device"), "{told}");
+}
