@@ -66,11 +66,11 @@ pub struct StopArgs {
     /// Run each arm until it has failed so often.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "repeats")]
     pub until_hits: Option<u64>,
-    /// Most runs of each arm, whatever the other rules say [default with a rule: 1000].
+    /// Most runs of each arm, whatever the other rules say [default with --until-width or --until-hits: 1000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), conflicts_with = "repeats")]
     pub max_runs: Option<u64>,
-    /// Start no further run after so long (`2h`).
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, conflicts_with = "repeats")]
+    /// Start no further run after so long (`2h`). Alone, it only cuts short what the matrix or --repeats plans.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub max_time: Option<Duration>,
 }
 
@@ -78,11 +78,11 @@ impl StopArgs {
     /// `None` without any of the flags: then every arm has its number of repeats.
     pub fn rule(&self) -> Option<crate::stats::stopping::StopRule> {
         let StopArgs { until_width, until_hits, max_runs, max_time } = *self;
-        let any = until_width.is_some() || until_hits.is_some() || max_runs.is_some() || max_time.is_some();
-        any.then(|| crate::stats::stopping::StopRule {
+        let looks = until_width.is_some() || until_hits.is_some() || max_runs.is_some();
+        (looks || max_time.is_some()).then(|| crate::stats::stopping::StopRule {
             until_width,
             until_hits,
-            max_runs: max_runs.unwrap_or(1000),
+            max_runs: looks.then(|| max_runs.unwrap_or(1000)),
             max_time,
         })
     }

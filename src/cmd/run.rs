@@ -120,9 +120,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 /// Plans with what is known of this machine, its driver builds and the device.
 fn plan_on(args: &RunArgs, matrix: &Matrix, store: &DriverStore, device: &Device) -> Plan {
     let mut selection = args.select.selection();
-    if let Some(rule) = args.stop.rule() {
+    if let Some(most) = args.stop.rule().and_then(|rule| rule.max_runs) {
         // With a rule, as many as it allows are planned, and most are not needed.
-        selection.repeats = u32::try_from(rule.max_runs).ok();
+        selection.repeats = u32::try_from(most).ok();
     }
     let mut facts = facts(device, Some(store));
     if args.compiler.is_some() {

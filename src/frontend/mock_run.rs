@@ -65,11 +65,15 @@ pub struct MockRunArgs {
     pub break_build: bool,
 }
 
+/// Runs of each arm, as `run` plans them.
+fn planned(args: &MockRunArgs) -> u32 {
+    args.stop.rule().and_then(|rule| rule.max_runs).map_or(args.repeats, |most| most as u32)
+}
+
 pub fn main(args: &MockRunArgs) -> Result<Exit, Failure> {
     let arms = args.arms.iter().map(|text| arm(text, args)).collect::<Result<Vec<_>, _>>()?;
-    let cells: Vec<Cell> = (0..args.stop.rule().map_or(args.repeats, |rule| rule.max_runs as u32))
-        .flat_map(|repeat| (0..arms.len()).map(move |arm| Cell { arm, repeat }))
-        .collect();
+    let cells: Vec<Cell> =
+        (0..planned(args)).flat_map(|repeat| (0..arms.len()).map(move |arm| Cell { arm, repeat })).collect();
     let manifest = Manifest {
         version: RESULTS_VERSION,
         tool: env!("CARGO_PKG_VERSION").into(),
@@ -269,7 +273,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
         faults: Vec::new(),
         device: "none".into(),
         observers: Vec::new(),
-        repeats: args.repeats,
+        repeats: planned(args),
         timeout: Duration::from_millis(args.timeout_ms),
         inactivity: args.inactivity_ms.map(Duration::from_millis),
         expect,

@@ -204,8 +204,9 @@ pub fn summarise_under(
     let mut summaries = summarise(arms, records);
     let Some(rule) = rule else { return summaries };
     for summary in &mut summaries {
-        summary.looked_at = true;
-        let why = rule.done(summary.tally).or_else(|| time_over.then(|| "--max-time".to_owned()));
+        let cut = time_over && summary.runs < summary.planned;
+        summary.looked_at = rule.looks() || cut;
+        let why = rule.done(summary.tally).or_else(|| cut.then(|| "--max-time".to_owned()));
         if let Some(why) = why {
             summary.planned = summary.runs;
             summary.stopped = Some(why);

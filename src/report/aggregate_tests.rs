@@ -104,7 +104,7 @@ fn under_a_rule_the_interval_is_the_one_that_allows_looking_before_and_after_it_
     use crate::report::faulty::Faulty;
     use crate::stats::interval::clopper_pearson;
     let arms = [arm("a", |a| a.repeats = 500), arm("b", |a| a.repeats = 500)];
-    let rule = StopRule { until_hits: Some(3), max_runs: 500, ..StopRule::default() };
+    let rule = StopRule { until_hits: Some(3), max_runs: Some(500), ..StopRule::default() };
     let mut records: Vec<_> = (0..6).map(|n| record(&arms[0], n, n % 2 == 0)).collect();
     records.extend((0..6).map(|n| record(&arms[1], n, n == 0)));
     let summaries = summarise_under(Some(&rule), false, &arms, &records);
@@ -126,7 +126,7 @@ fn arms_lack_no_runs_once_the_time_is_over() {
     let records: Vec<_> = (0..6).map(|n| record(&arms[0], n, false)).collect();
     let rule = |seconds| StopRule {
         until_hits: Some(3),
-        max_runs: 500,
+        max_runs: Some(500),
         max_time: Some(Duration::from_secs(seconds)),
         ..StopRule::default()
     };

@@ -123,7 +123,7 @@ fn key(manifest: &Manifest, machine: String) -> Key {
         drivers: (manifest.drivers.iter().map(|(name, driver)| (name.clone(), driver.hash.clone())))
             .chain(manifest.runtimes.iter().map(|(name, r)| (format!("runtime {name}"), r.hash.clone())))
             .collect(),
-        stop: manifest.stop.as_ref().map(|rule| format!("{rule:?}")).unwrap_or_default(),
+        stop: manifest.stop.as_ref().map(|rule| rule.to_string()).unwrap_or_default(),
     }
 }
 

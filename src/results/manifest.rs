@@ -160,7 +160,7 @@ impl Manifest {
         differ("the matrix", &self.matrix, &now.matrix);
         differ("the matrix file's SHA-256", &self.matrix_sha256, &now.matrix_sha256);
         differ("the seed", &self.seed.to_string(), &now.seed.to_string());
-        let rule = |m: &Manifest| m.stop.as_ref().map_or("none".to_owned(), |rule| format!("{rule:?}"));
+        let rule = |m: &Manifest| m.stop.as_ref().map_or("none".to_owned(), ToString::to_string);
         differ("the stopping rule", &rule(self), &rule(now));
         differ("the device", &self.device, &now.device);
         for name in self.drivers.keys().chain(now.drivers.keys().filter(|n| !self.drivers.contains_key(*n))) {

@@ -1,5 +1,6 @@
 //! When an arm has been run often enough, decided by looking at its runs: the intervals of [`super::sequence`] allow it.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,9 @@ pub struct StopRule {
     /// It has shown so many failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_hits: Option<u64>,
-    /// It has so many runs, with or without an answer.
-    pub max_runs: u64,
+    /// It has so many runs, with or without an answer. Absent: as many as the matrix plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_runs: Option<u64>,
     /// The whole matrix has run so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
@@ -39,7 +41,29 @@ impl StopRule {
         {
             return Some(format!("interval of width {:.3}", rate.anytime.width()));
         }
-        (tally.runs() >= self.max_runs).then(|| format!("{} runs", tally.runs()))
+        self.max_runs.is_some_and(|most| tally.runs() >= most).then(|| format!("{} runs", tally.runs()))
+    }
+
+    /// The number of an arm's runs depends on what they show. A limit of time alone only cuts what was planned.
+    pub fn looks(&self) -> bool {
+        self.until_width.is_some() || self.until_hits.is_some() || self.max_runs.is_some()
+    }
+}
+
+/// As the command line says it.
+impl fmt::Display for StopRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StopRule { until_width, until_hits, max_runs, max_time } = self;
+        let flags = [
+            until_width.map(|width| format!("--until-width {width}")),
+            until_hits.map(|hits| format!("--until-hits {hits}")),
+            max_runs.map(|runs| format!("--max-runs {runs}")),
+            max_time.map(|time| {
+                let time = humantime::format_duration(time).to_string();
+                format!("--max-time {}", time.replace(' ', ""))
+            }),
+        ];
+        f.write_str(&flags.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -53,7 +77,8 @@ mod tests {
 
     #[test]
     fn rules_stop_for_their_own_reason() {
-        let rule = StopRule { until_width: Some(0.2), until_hits: Some(4), max_runs: 500, max_time: None };
+        let rule =
+            StopRule { until_width: Some(0.2), until_hits: Some(4), max_runs: Some(500), max_time: None };
         assert_eq!(rule.done(tally(3, 30)), None);
         assert_eq!(rule.done(tally(4, 31)).as_deref(), Some("4 failures"));
         assert!(rule.done(tally(0, 60)).is_some_and(|why| why.starts_with("interval")));
@@ -64,7 +89,15 @@ mod tests {
 
     #[test]
     fn no_rule_is_met_by_nothing() {
-        let rule = StopRule { until_width: Some(0.9), max_runs: 10, ..StopRule::default() };
+        let rule = StopRule { until_width: Some(0.9), max_runs: Some(10), ..StopRule::default() };
         assert_eq!(rule.done(Tally::default()), None);
+    }
+
+    #[test]
+    fn a_rule_is_said_in_the_words_of_its_flags() {
+        let time = Some(Duration::from_secs(5400));
+        let rule =
+            StopRule { until_width: Some(0.1), max_runs: Some(1000), max_time: time, ..StopRule::default() };
+        assert_eq!(rule.to_string(), "--until-width 0.1 --max-runs 1000 --max-time 1h30m");
     }
 }

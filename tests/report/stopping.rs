@@ -49,11 +49,25 @@ fn a_run_whose_time_was_over_is_complete_and_one_that_was_interrupted_is_not() {
     let manifest = std::fs::read_to_string(results.join("manifest.json")).expect("manifest");
     let mut manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
     manifest["stop"]["max_time"]["secs"] = 3600.into();
-    // As `run` plans arms under a rule.
-    manifest["arms"][0]["repeats"] = 5000.into();
     std::fs::write(results.join("manifest.json"), manifest.to_string()).expect("write");
     assert!(junit(&results).contains("type=\"incomplete\""), "{}", junit(&results));
     assert_eq!(json(&results)["sections"][0]["exit"], 12);
+}
+
+#[test]
+fn a_limit_of_time_alone_raises_no_number_of_runs_and_resume_says_the_rule_in_flags() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=clean"], &["--repeats", "3", "--max-time", "10m"]);
+    let arm = json(&results)["sections"][0]["arms"][0].clone();
+    assert_eq!(
+        (&arm["runs"], &arm["planned"], &arm["stopped"]),
+        (&3.into(), &3.into(), &serde_json::Value::Null)
+    );
+    let resume = results.to_str().expect("UTF-8");
+    let out = tool(dir.path(), &["mock-run", "pass=clean", "--until-hits", "2", "--resume", resume]);
+    let told = crate::support::text(&out.stderr);
+    let differs = "the stopping rule was --max-time 10m, is --until-hits 2 --max-runs 1000";
+    assert!(out.status.code() == Some(40) && told.contains(differs), "{told}");
 }
 
 #[test]
