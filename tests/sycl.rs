@@ -47,6 +47,7 @@ source = "file-r"
 device = "sim:a770"
 workload = "few"
 timeout = "120s"
+observers = ["neo-log", "sim", "maps", "ze-api"]
 [variants.one]
 front_end = "sycl"
 kernels = 24
@@ -139,6 +140,7 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
         front_end.starts_with("DPC++ run-time compiler (intel-sycl-rt ") && !front_end.contains("icpx"),
         "{front_end}"
     );
+    kernels_were_told(&sycl["facts"]["ze_api"]);
     // Which library ran is proved, not assumed.
     let proved = sycl["evidence"].as_array().unwrap().iter().any(|e| {
         e["instrument"] == "maps"
@@ -164,6 +166,33 @@ fn sycl_arms_meet_the_same_driver_as_level_zero_ones() {
     let kernels = images[0]["kernels"].as_array().unwrap();
     let private: u64 = kernels.iter().map(|kernel| kernel["private_surface"].as_u64().unwrap()).sum();
     assert_eq!((images.len(), private), (1, 24 * 22_784));
+}
+
+/// The bytes of every argument that the runtime set.
+fn kernels_were_told(facts: &Value) {
+    let kernel = |name: &str| {
+        let kernels = facts["kernels"].as_array().unwrap().iter();
+        kernels
+            .clone()
+            .find(|k| k["name"].as_str().unwrap().ends_with(name))
+            .unwrap_or_else(|| panic!("{facts}"))
+    };
+    let values = |name: &str, index: &str| kernel(name)["values"][index].as_array().unwrap().clone();
+    // 65,536 words of each input: printf '\0\0\1\0' | sha256sum
+    let words =
+        serde_json::json!([{"size": 4, "sha256": "6b1e73a0094b7b81", "first": "00000100", "times": 2}]);
+    assert_eq!(Value::from(values("priv0", "2")), words);
+    assert_eq!(Value::from(values("nopriv", "3")), words);
+    // The block begins with the addresses of the inputs, which the control kernel is given one by one.
+    let address = |index: &str| values("nopriv", index)[0]["first"].as_str().unwrap().to_owned();
+    let block = values("priv0", "1");
+    assert_eq!((block.len(), &block[0]["size"]), (1, &Value::from(21 * 64 + 80)), "{facts}");
+    assert!(block[0]["first"].as_str().unwrap().starts_with(&(address("1") + &address("2"))), "{facts}");
+    // The loader's own trace counts the calls: none is missing.
+    let seen =
+        facts["kernels"].as_array().unwrap().iter().flat_map(|k| k["values"].as_object().unwrap().values());
+    let seen: u64 = seen.flat_map(|v| v.as_array().unwrap()).map(|v| v["times"].as_u64().unwrap()).sum();
+    assert_eq!(facts["calls"]["zeKernelSetArgumentValue"], seen, "{facts}");
 }
 
 /// A program that works on whatever device it gets: `PROGRAM SELECTOR [cpu]`.

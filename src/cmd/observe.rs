@@ -13,6 +13,7 @@ use crate::model::arm::{Arm, Observer};
 use crate::model::facts::{
     Facts, KernelLogFacts, LoadedDriver, NeoFacts, SimFacts, StraceFacts, XeTraceFacts, ZeApiFacts,
 };
+use crate::model::repro::{Phase, ReproResult};
 use crate::observe::{kernel_log, maps, neo_log, sim, strace};
 use crate::run::RawRun;
 use crate::run::spec::Captured;
@@ -46,7 +47,7 @@ impl Observers {
             loaded: Some(self.loaded(raw)),
             kernel_log: raw.kernel_log.as_ref().map(|log| kernel(raw, log, device)),
             runtime: None,
-            ze_api: has(Observer::ZeApi).then(|| keep(calls(raw), &mut broken)).flatten(),
+            ze_api: has(Observer::ZeApi).then(|| keep(calls(raw, result), &mut broken).flatten()).flatten(),
             xe_trace: raw.xe_trace.as_ref().and_then(|trace| keep(tracepoints(trace, device), &mut broken)),
         };
         (facts, broken)
@@ -82,16 +83,20 @@ fn driver_log(raw: &RawRun) -> Result<NeoFacts, String> {
     ))
 }
 
-/// The loader writes its trace to stderr.
-fn calls(raw: &RawRun) -> Result<ZeApiFacts, String> {
+/// The loader writes its trace to stderr. `None`: the program ended before it came to Level Zero, by its own account.
+fn calls(raw: &RawRun, result: Option<&ReproResult>) -> Result<Option<ZeApiFacts>, String> {
     let path = &raw.stderr.path;
     let log = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let facts = ze_api::parse(&log);
-    // No layer, no trace: silence would read as "nothing was called".
-    if facts.calls.is_empty() && facts.unfinished.is_empty() {
-        return Err("the loader traced no call (has the driver tree its validation layer?)".into());
+    if !facts.calls.is_empty() || !facts.unfinished.is_empty() {
+        return Ok(Some(facts));
     }
-    Ok(facts)
+    let error = result.and_then(|result| result.error.as_ref());
+    if error.is_some_and(|error| error.phase == Phase::SetUp) {
+        return Ok(None);
+    }
+    // No layer, no trace: silence would read as "nothing was called".
+    Err("the loader traced no call (has the driver tree its validation layer?)".into())
 }
 
 fn tracepoints(trace: &Result<Vec<u8>, String>, device: Option<&Device>) -> Result<XeTraceFacts, String> {

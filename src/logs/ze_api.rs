@@ -3,12 +3,14 @@
 //! ```text
 //! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] zeKernelCreate(hModule, desc, phKernel)
 //! [2026-11-29 20:18:28.351] [thread-id: 139808893993408] [trace] SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x…, …)
-//! [ze-args] hKernel=0x… argIndex=1 argSize=1424 sha256=ba7816bf8f01cfea first=00000100…
+//! [ze-args] hKernel=0x… argIndex=1 argSize=4 bytes=00000100
 //! ```
 //!
-//! The last form is the reproducer's own, from the loader's callbacks.
+//! The last form is the reproducers' own, from the loader's callbacks.
 
 use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
 
 use crate::model::facts::{
     ARGUMENT_DIGITS, ARGUMENT_MARKER, ARGUMENT_SHOWN, ARGUMENT_VALUES, ArgumentValue, KernelSeen,
@@ -105,6 +107,19 @@ fn number(call: &str, key: &str) -> Option<u64> {
     value(call, key)?.parse().ok()
 }
 
+/// What an even number of hexadecimal digits stands for.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let all = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
+    rest.is_empty().then(|| all.collect())?
+}
+
+/// The first `most` bytes as lower-case digits.
+fn hex(bytes: &[u8], most: usize) -> String {
+    bytes.iter().take(most).map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Parser {
     fn ended(&mut self, thread: &str, result: &str, call: &str) {
         let Some((name, _)) = call.split_once('(') else {
@@ -158,7 +173,7 @@ impl Parser {
         }
     }
 
-    /// "hKernel=0x… argIndex=1 argSize=1424 sha256=… first=…", or "none" instead of the last two.
+    /// "hKernel=0x… argIndex=1 argSize=4 bytes=00000100", or "none" instead of the last.
     fn argument(&mut self, told: &str) -> Option<()> {
         let mut words = told.split(' ');
         let mut word = |key: &str| words.next()?.strip_prefix(key)?.strip_prefix('=');
@@ -167,16 +182,13 @@ impl Parser {
         let size: u64 = word("argSize")?.parse().ok()?;
         let mut value = ArgumentValue { size, times: 1, ..ArgumentValue::default() };
         if !told.ends_with(" none") {
-            let hex = |text: &str, most: usize| {
-                (text.len() <= most && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_owned())
-            };
-            value.sha256 = hex(word("sha256")?, ARGUMENT_DIGITS)?;
-            value.first = hex(word("first")?, 2 * ARGUMENT_SHOWN)?;
+            let all = bytes(word("bytes")?)?;
             // A line that was cut or torn must not pass for another value.
-            let shown = 2 * size.min(ARGUMENT_SHOWN as u64);
-            if value.sha256.len() != ARGUMENT_DIGITS || value.first.len() as u64 != shown {
+            if all.len() as u64 != size {
                 return None;
             }
+            value.sha256 = hex(&Sha256::digest(&all), ARGUMENT_DIGITS / 2);
+            value.first = hex(&all, ARGUMENT_SHOWN);
         }
         let kernel = self.facts.kernels.get_mut(handle)?;
         let values = kernel.values.entry(index).or_default();
@@ -255,30 +267,32 @@ mod tests {
             )
         };
         let set = |handle: &str, rest: &str| format!("[ze-args] hKernel={handle} argIndex=1 {rest}\n");
-        let a = "argSize=3 sha256=ba7816bf8f01cfea first=616263";
+        let a = "argSize=3 bytes=616263";
         let log = [
             create("0x10", "one"),
             create("0x20", "two"),
             set("0x10", a),
             set("0x10", a),
-            set("0x10", "argSize=3 sha256=aaaaaaaaaaaaaaaa first=616264"),
+            set("0x10", "argSize=3 bytes=616264"),
             set("0x20", "argSize=64 none"),
             // A handle that is used again is another kernel.
             create("0x10", "one"),
             set("0x10", a),
-            // A kernel that nobody made; fewer bytes than the size; half a hash.
+            // A kernel that nobody made; fewer bytes than the size; half a byte; no digits.
             set("0x30", a),
-            set("0x10", "argSize=3 sha256=ba7816bf8f01cfea first=6162"),
-            set("0x10", "argSize=3 sha256=ba7816bf first=616263"),
+            set("0x10", "argSize=3 bytes=6162"),
+            set("0x10", "argSize=3 bytes=61626"),
+            set("0x10", "argSize=1 bytes=+3"),
         ];
         let facts = parse(log.concat().as_bytes());
-        assert_eq!(facts.not_understood, 3);
+        assert_eq!(facts.not_understood, 4);
         let of = |n: usize| -> Vec<(u64, &str, &str, u64)> {
             let values = facts.kernels[n].values[&1].iter();
             values.map(|v| (v.size, v.sha256.as_str(), v.first.as_str(), v.times)).collect()
         };
+        // printf abc | sha256sum; printf abd | sha256sum
         let abc = |times| (3, "ba7816bf8f01cfea", "616263", times);
-        assert_eq!(of(0), [abc(2), (3, "aaaaaaaaaaaaaaaa", "616264", 1)]);
+        assert_eq!(of(0), [abc(2), (3, "a52d159f262b2c6d", "616264", 1)]);
         assert_eq!(of(1), [(64, "", "", 1)]);
         assert_eq!(of(2), [abc(1)]);
     }
@@ -289,7 +303,7 @@ mod tests {
             "{HEAD}SUCCESS (ZE_RESULT_SUCCESS) in zeKernelCreate(hModule=0x1, desc={{pKernelName=\"k\"}}, phKernel=0x10)\n"
         );
         for n in 0..20 {
-            log += &format!("[ze-args] hKernel=0x10 argIndex=0 argSize=1 sha256={n:016x} first={n:02x}\n");
+            log += &format!("[ze-args] hKernel=0x10 argIndex=0 argSize=1 bytes={n:02x}\n");
         }
         let facts = parse(log.as_bytes());
         assert_eq!((facts.kernels[0].values[&0].len(), facts.kernels[0].values_left_out), (16, 4));

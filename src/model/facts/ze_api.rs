@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::is_zero;
 
-/// How a line with an argument's bytes begins, on stderr, written by the reproducer from the loader's callbacks:
-/// `[ze-args] hKernel=0x5581 argIndex=1 argSize=1424 sha256=ba7816bf8f01cfea first=…`.
+/// How a line with an argument's bytes begins, on stderr, written by the reproducers from the loader's callbacks:
+/// `[ze-args] hKernel=0x5581 argIndex=2 argSize=4 bytes=00000100`.
 pub const ARGUMENT_MARKER: &str = "[ze-args] ";
 /// Instead of such lines, with the reason: the loader has no callbacks.
 pub const NO_ARGUMENTS_MARKER: &str = "[ze-args] not traced: ";
