@@ -292,6 +292,71 @@ fn what_fell_back_to_opencl_is_untestable_however_right_its_numbers() {
     assert!(driver.filter_map(|l| l["path"].as_str()).any(|path| path.contains("libze_intel_gpu")));
 }
 
+/// Only a runtime that compiles its device code in the run (2026.0.0; see the test above) gives it the key's option, and
+/// code that is not optimised needs twice the private memory: more than there is.
+const OF_RUNTIMES: &str = r#"
+name = "runtimes"
+[defaults]
+source = "file-r"
+device = "sim:a770-residency"
+timeout = "300s"
+[variants.two]
+front_end = "sycl"
+kernels = 2
+[sources.file-r]
+kind = "file"
+prot = "r"
+[keys.unoptimised]
+OverrideNumComputeUnitsForScratch = 340000
+InjectApiBuildOptions = "-cl-opt-disable"
+[workloads.few]
+copies = 12
+[[arm]]
+id = "two"
+variant = "two"
+keys = "unoptimised"
+workload = "few"
+"#;
+
+#[test]
+fn the_runtime_that_brings_a_failure_is_found() {
+    let store = ToolchainStore::open().unwrap_or_else(|e| panic!("{e}"));
+    for version in ["2026.0.0", "2026.2.0"] {
+        let request: Request = format!("sycl={version}").parse().unwrap();
+        if store.find(version).is_err()
+            && let Err(error) = store.fetch(&request, &mut |line| eprintln!("{line}"))
+        {
+            return eprintln!("skipped: SYCL runtime {version} cannot be had: {error}");
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("m.toml"), OF_RUNTIMES).unwrap();
+    let bisect = |runtimes: &str| {
+        let args = ["bisect", "m.toml", "--arm", "two", "--plain", "--rate", "100", "--runtimes", runtimes];
+        let output = tool(&args, dir.path());
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), text)
+    };
+    let (code, text) = bisect("2026.2.0,2026.0.0");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("first bad   2026.0.0") && text.contains("last good   2026.2.0"), "{text}");
+    // Each place ran on its own runtime.
+    let runs = std::fs::read_dir(dir.path().join("results/runtimes-bisect")).unwrap().flatten().next();
+    let lines = std::fs::read_to_string(runs.unwrap().path().join("runs.jsonl")).unwrap();
+    for record in lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let version = record["arm"].as_str().unwrap().strip_prefix("two+runtime=").unwrap().to_owned();
+        let front_end = record["repro"]["front_end"].as_str().unwrap();
+        assert!(front_end.contains(&format!("intel-sycl-rt {version})")), "{version}: {front_end}");
+    }
+    // One that is not here is an end that cannot be tested, and two names of one runtime are one place.
+    let (code, text) = bisect("1999.1,2026.0.0");
+    assert_eq!(code, Some(22), "{text}");
+    assert!(text.contains("no SYCL runtime 1999.1"), "{text}");
+    let (code, text) = bisect("2026.0.0,2026.0.0");
+    assert!(code == Some(2) && text.contains("the very same build"), "{text}");
+}
+
 /// A stand-in for icpx: writes down its arguments and makes a program that is the arguments.
 fn stand_in(dir: &Path, script: &str) -> PathBuf {
     let path = dir.join("icpx");

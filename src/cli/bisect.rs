@@ -23,6 +23,7 @@ use super::search::SearchArgs;
     repro-matrix bisect m.toml --arm over/file-r --drivers old,new --components\n  \
     repro-matrix bisect m.toml --arm over/file-r --git compute-runtime --build 'ninja -C b' \\\n      \
     --lib b/bin/libze_intel_gpu.so.1 --good v1 --bad v2\n  \
+    repro-matrix bisect m.toml --arm sycl/file-r --runtimes 2025.3.3,2026.0.0,2026.2.0\n  \
     repro-matrix bisect m.toml --arm over/file-r --values copies=1,2,4,8,16\n\n\
     Exit codes: 0 found; 12 inconclusive (a budget was spent, or the answers do not fit one change); 13 not reproduced at the\n\
     bad end; 20, 21, 22 could not run."
@@ -71,6 +72,10 @@ pub struct AxisArgs {
     /// builds (libraries, package directories, prefixes), by release number.
     #[arg(long, value_name = "LIST|DIR", group = "axis")]
     pub drivers: Option<String>,
+    /// SYCL runtimes in order: versions with commas ('icpx' and 'default' too), or a pattern ('2026.*') over those that are
+    /// here, the oldest first.
+    #[arg(long, value_name = "LIST", group = "axis")]
+    pub runtimes: Option<String>,
     /// Values of one number of the arm: `copies=1,2,4` or `kernels=150..200`.
     #[arg(long, value_name = "NAME=VALUES", group = "axis")]
     pub values: Option<String>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::matrix::units::Size;
 use crate::matrix::validate::limits::{LARGEST_BATCH, MOST_KERNELS, MOST_PADDING};
-use crate::model::arm::{Arm, SourceKind};
+use crate::model::arm::{Arm, FrontEnd, SourceKind};
 
 /// A number of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -155,6 +155,8 @@ pub enum Change {
     Set(Field, u64),
     /// Another driver build of the store.
     Driver(String),
+    /// Another SYCL runtime: a version, `icpx` or `default`.
+    Runtime(String),
     /// A debug key set, or (`None`) taken away.
     Key(String, Option<String>),
     /// A fault rule of the simulated device.
@@ -175,6 +177,12 @@ impl Change {
                 }
             }
             Change::Driver(name) => changed.driver = name.clone(),
+            Change::Runtime(name) => {
+                if arm.variant.front_end != FrontEnd::Sycl {
+                    return Err(format!("{} is no SYCL arm: it has no runtime", arm.id));
+                }
+                changed.runtime = Some(name.clone());
+            }
             Change::Key(key, value) => {
                 match value {
                     Some(value) => drop(changed.keys.keys.insert(key.clone(), value.clone())),
@@ -214,6 +222,7 @@ impl std::fmt::Display for Change {
         match self {
             Change::Set(field, value) => write!(f, "+{}={value}", field.name()),
             Change::Driver(name) => write!(f, "+driver={name}"),
+            Change::Runtime(name) => write!(f, "+runtime={name}"),
             Change::Key(key, Some(value)) => write!(f, "+{key}={value}"),
             Change::Key(key, None) => write!(f, "+no-{key}"),
             Change::Fault(rule) => write!(f, "+fault={rule}"),
@@ -246,6 +255,19 @@ mod tests {
     fn a_larger_chunk_brings_a_source_that_holds_two() {
         let changed = Change::Set(Field::Chunk, 1 << 30).apply(&arm()).expect("in range");
         assert_eq!(changed.source.size, 2 << 30);
+    }
+
+    #[test]
+    fn only_a_sycl_arm_has_another_runtime() {
+        let change = Change::Runtime("2026.0.0".to_owned());
+        assert!(change.apply(&arm()).expect_err("Level Zero").contains("no SYCL arm"));
+        let mut sycl = arm();
+        sycl.variant.front_end = FrontEnd::Sycl;
+        let changed = change.apply(&sycl).expect("SYCL");
+        assert_eq!(
+            (changed.id.as_str(), changed.runtime.as_deref()),
+            ("over/file-r+runtime=2026.0.0", Some("2026.0.0"))
+        );
     }
 
     #[test]

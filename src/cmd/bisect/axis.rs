@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{git, trees};
+use super::{git, runtimes, trees};
 use crate::bisect::Tally;
 use crate::bisect::record::{Looking, Place};
 use crate::cli::bisect::{BisectArgs, Find};
@@ -58,12 +58,14 @@ pub fn axis(args: &BisectArgs, prepared: &Prepared) -> Result<Axis, Failure> {
     let arm = prepared.one_arm(name)?;
     let drafts = if let Some(list) = &args.axis.drivers {
         over_drivers(&arm, trees::of(list, &args.axis.base, prepared)?)
+    } else if let Some(list) = &args.axis.runtimes {
+        runtimes::drafts(&arm, list)?
     } else if let Some(values) = &args.axis.values {
         over_values(&arm, values)?
     } else if let Some(repository) = &args.axis.git {
         git::drafts(&arm, repository, args)?
     } else {
-        return Err(usage("say what to search: --drivers, --values, --arms or --git"));
+        return Err(usage("say what to search: --drivers, --runtimes, --values, --arms or --git"));
     };
     ordered(args, arm, drafts)
 }

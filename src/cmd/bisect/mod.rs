@@ -5,6 +5,7 @@ mod components;
 mod git;
 mod ground;
 mod log;
+mod runtimes;
 mod trees;
 
 use crate::bisect::record::{Conclusion, Question, VERSION};
