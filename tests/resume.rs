@@ -313,3 +313,63 @@ fn resume_names_the_setting_that_differs() {
     assert_eq!(out.status.code(), Some(40), "{}", all(&out));
     assert!(all(&out).contains("repeats was 2, is 3"), "{}", all(&out));
 }
+
+/// `command` with a kernel taint mask that is `mask`'s content; `None`, with the reason on stderr, where this user may not mount.
+fn under_mask(mask: &Path, command: &Command) -> Option<Command> {
+    let inside = |script: &str| {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(mask);
+        unshare
+    };
+    const MOUNT: &str = "mount --bind \"$1\" /proc/sys/kernel/tainted";
+    let tried = inside(MOUNT).output();
+    if !tried.as_ref().is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: no mount namespace of this user's own: {tried:?}");
+        return None;
+    }
+    let mut inside = inside(&format!("{MOUNT} && shift && exec \"$@\""));
+    inside.arg(command.get_program()).args(command.get_args()).env("COLUMNS", "120");
+    Some(inside)
+}
+
+#[test]
+fn a_machine_that_is_poisoned_in_the_middle_stops_the_run_and_resume_does_the_rest() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mask = tmp.path().join("mask");
+    // Set before the run began: says nothing of it.
+    fs::write(&mask, "4096\n").unwrap();
+    let Some(mut run) = under_mask(&mask, &mock_run(tmp.path(), &TEN)) else { return };
+    let child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_records(tmp.path(), 2);
+    // A warning of the kernel.
+    fs::write(&mask, "4608\n").unwrap();
+    let out = child.wait_with_output().unwrap();
+    let said = all(&out);
+    assert_eq!(out.status.code(), Some(20), "{said}");
+    assert!(
+        said.contains("stopped: the kernel is tainted since ") && said.contains("(mask 4096 → 4608)"),
+        "{said}"
+    );
+    let dir = only_run_dir(tmp.path());
+    let before = records(&dir).len();
+    assert!((2..10).contains(&before), "{before}");
+    assert!(
+        said.contains(&format!("--resume {}` does the {} missing runs", dir.display(), 10 - before)),
+        "{said}"
+    );
+
+    fs::write(&mask, "0\n").unwrap();
+    let resumed = mock_run(tmp.path(), &[&TEN[..], &["--resume", dir.to_str().unwrap()]].concat());
+    let out = output(under_mask(&mask, &resumed).unwrap());
+    assert_eq!(out.status.code(), Some(0), "{}", all(&out));
+    assert!(records(&dir).len() == 10 && records(&dir).values().all(|n| *n == 1));
+}
+
+#[test]
+fn a_device_that_is_lost_in_every_run_stops_the_run() {
+    let tmp = tempfile::tempdir().unwrap();
+    let out = output(mock_run(tmp.path(), &["device-lost", "--repeats", "9", "--jobs", "1"]));
+    assert_eq!(out.status.code(), Some(20), "{}", all(&out));
+    assert!(all(&out).contains("3 runs in a row ended with a reset or a lost device"), "{}", all(&out));
+    assert_eq!(records(&only_run_dir(tmp.path())).len(), 3, "nothing more was run");
+}
