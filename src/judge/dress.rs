@@ -1,6 +1,6 @@
 //! A kind of verdict with its numbers and words.
 
-use crate::model::facts::Facts;
+use crate::model::facts::{Facts, SimFacts};
 use crate::model::repro::{Check, Phase};
 use crate::model::verdict::{Basis, Evidence, RunEnd, Verdict};
 
@@ -145,6 +145,16 @@ fn untestable(
         Untestable::CallFailed => format!("{} under driver {driver}", error_text(account)),
         Untestable::KeyUnknown | Untestable::KeysNotObservable => {
             format!("debug keys: {}", said_by(evidence, "neo-log"))
+        }
+        Untestable::FaultNotInjected => {
+            let rules: Vec<String> = facts
+                .sim
+                .iter()
+                .flat_map(SimFacts::injected)
+                .filter(|fault| fault.times == 0)
+                .map(|fault| fault.to_string())
+                .collect();
+            format!("{}: what the fault does was not tried", rules.join("; "))
         }
     }
 }

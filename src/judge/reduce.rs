@@ -9,7 +9,7 @@ use crate::model::verdict::{Evidence, RunEnd};
 
 use super::context::{Account, Context, ExpectedDriver};
 use super::residency;
-use super::table::{DataSays, DeviceSays, Ending, Identity, KeysSay, Reduced, Story, Trigger};
+use super::table::{DataSays, DeviceSays, Ending, FaultsSay, Identity, KeysSay, Reduced, Story, Trigger};
 
 /// ze_result_t values (ze_api.h).
 pub mod ze {
@@ -64,6 +64,13 @@ pub fn reduce(
     if let Some(text) = facts.sim.as_ref().and_then(executed) {
         say("sim", text);
     }
+    let mut faults_say = FaultsSay::AsAsked;
+    for fault in facts.sim.iter().flat_map(SimFacts::injected) {
+        if fault.times == 0 {
+            faults_say = FaultsSay::NotInjected;
+        }
+        say("sim", fault.to_string());
+    }
     let unsupported = unsupported(facts);
     if !unsupported.is_empty() {
         say("sim", format!("refused for lack of support: {}", unsupported.join(", ")));
@@ -81,6 +88,7 @@ pub fn reduce(
         identity,
         keys,
         trigger,
+        faults: faults_say,
         unsupported: !unsupported.is_empty(),
         broken: !context.broken.is_empty(),
     }

@@ -89,6 +89,15 @@ pub enum Trigger {
     NotAsAsked,
 }
 
+/// The faults that the device was to inject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultsSay {
+    /// There are none, or each rule fired.
+    AsAsked,
+    /// A rule never fired: what it is to show was not tried.
+    NotInjected,
+}
+
 /// Everything the table looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduced {
@@ -99,6 +108,7 @@ pub struct Reduced {
     pub identity: Identity,
     pub keys: KeysSay,
     pub trigger: Trigger,
+    pub faults: FaultsSay,
     /// The device model refused something for lack of support.
     pub unsupported: bool,
     /// An instrument of ours did not work.
@@ -113,6 +123,7 @@ pub enum Untestable {
     CallFailed,
     KeyUnknown,
     KeysNotObservable,
+    FaultNotInjected,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,7 +253,26 @@ fn complete(r: &Reduced) -> Kind {
             _,
         ) => return Fault(Ours::ExitContradicts),
     }
-    keys_then(r, by_evidence(r))
+    keys_then(r, faults_then(r, by_evidence(r)))
+}
+
+/// "It stands the fault" is worth nothing where there was none. What goes wrong without it goes wrong all the same.
+fn faults_then(r: &Reduced, kind: Kind) -> Kind {
+    match (r.faults, kind) {
+        (FaultsSay::NotInjected, Kind::Clean(_)) => Kind::Untestable(Untestable::FaultNotInjected),
+        (
+            FaultsSay::NotInjected,
+            Kind::Corrupt(_)
+            | Kind::WrongBefore(_)
+            | Kind::Hang
+            | Kind::Crash
+            | Kind::DeviceLost
+            | Kind::BuildFailed
+            | Kind::Untestable(_)
+            | Kind::HarnessError(_),
+        )
+        | (FaultsSay::AsAsked, _) => kind,
+    }
 }
 
 /// Data against device. `unsupported` voids whatever only the model's own execution speaks for.

@@ -1,4 +1,4 @@
-//! Every combination of the table's inputs (about 100,000), against rules that are stated apart from it.
+//! Every combination of the table's inputs (about 200,000), against rules that are stated apart from it.
 
 use super::*;
 
@@ -40,6 +40,7 @@ const DEVICE: [DeviceSays; 6] = [
 ];
 const IDENTITY: [Identity; 3] = [Identity::Proved, Identity::Other, Identity::Unproved];
 const KEYS: [KeysSay; 3] = [KeysSay::AsAsked, KeysSay::Unknown, KeysSay::NotObservable];
+const FAULTS: [FaultsSay; 2] = [FaultsSay::AsAsked, FaultsSay::NotInjected];
 const TRIGGER: [Trigger; 2] = [Trigger::AsAsked, Trigger::NotAsAsked];
 
 fn all(mut check: impl FnMut(&Reduced, Kind)) {
@@ -50,7 +51,7 @@ fn all(mut check: impl FnMut(&Reduced, Kind)) {
                     for identity in IDENTITY {
                         for keys in KEYS {
                             for trigger in TRIGGER {
-                                for bits in 0..4 {
+                                for bits in 0..8 {
                                     let r = Reduced {
                                         ending,
                                         story,
@@ -59,6 +60,7 @@ fn all(mut check: impl FnMut(&Reduced, Kind)) {
                                         identity,
                                         keys,
                                         trigger,
+                                        faults: FAULTS[bits >> 2],
                                         unsupported: bits & 1 != 0,
                                         broken: bits & 2 != 0,
                                     };
@@ -92,6 +94,7 @@ fn clean_needs_every_instrument_sound_and_none_against_it() {
         let Kind::Clean(basis) = kind else { return };
         seen += 1;
         assert!(sound(r), "{r:?}");
+        assert_eq!(r.faults, FaultsSay::AsAsked);
         assert!(!r.unsupported, "{r:?}");
         assert!(!matches!(r.device, DeviceSays::HazardAfter | DeviceSays::HazardBefore), "{r:?}");
         assert!(!matches!(r.data, DataSays::WrongAfter | DataSays::WrongBefore), "{r:?}");
@@ -172,6 +175,7 @@ fn rows_of_the_table_in_the_cases_that_matter() {
         identity: Identity::Proved,
         keys: KeysSay::AsAsked,
         trigger: Trigger::AsAsked,
+        faults: FaultsSay::AsAsked,
         unsupported: false,
         broken: false,
     };
@@ -197,6 +201,11 @@ fn rows_of_the_table_in_the_cases_that_matter() {
             Kind::Corrupt(Basis::Residency),
         ),
         (Reduced { unsupported: true, ..sim }, Kind::HarnessError(Ours::DeviceModel)),
+        (Reduced { faults: FaultsSay::NotInjected, ..sim }, Kind::Untestable(Untestable::FaultNotInjected)),
+        (
+            Reduced { faults: FaultsSay::NotInjected, device: DeviceSays::HazardAfter, ..sim },
+            Kind::Corrupt(Basis::Residency),
+        ),
         (Reduced { data: DataSays::WrongAfter, ..base }, Kind::HarnessError(Ours::ExitContradicts)),
         (Reduced { identity: Identity::Unproved, ..base }, Kind::Untestable(Untestable::DriverNotProved)),
         (Reduced { keys: KeysSay::Unknown, ..base }, Kind::Untestable(Untestable::KeyUnknown)),

@@ -105,13 +105,14 @@ impl<'a> Parser<'a> {
             self.error.get_or_insert(TraceError::NoStart);
         }
         match record.event {
-            Event::Start { version, device, executes_kernels, .. } => {
+            Event::Start { version, device, executes_kernels, faults, .. } => {
                 if version > TRACE_VERSION {
                     self.error.get_or_insert(TraceError::TooNew { found: version });
                 }
                 self.started = true;
                 self.facts.device = device;
                 self.facts.executes_kernels = executes_kernels;
+                self.facts.faults = faults;
             }
             Event::Bind { file, vm, op, addr, range, bo, errno, .. } => {
                 let event = |bind| BindEvent { bind, errno, phase };
@@ -175,6 +176,9 @@ impl<'a> Parser<'a> {
                 if !self.facts.complete {
                     self.facts.summary.hazards += 1;
                 }
+            }
+            Event::FaultInjected { rule, .. } if !self.facts.complete => {
+                *self.facts.summary.injected.entry(rule).or_default() += 1;
             }
             Event::Summary(summary) => {
                 self.facts.summary = summary;

@@ -11,6 +11,7 @@ use crate::results::manifest::LeftOut;
 use super::aggregate::ArmSummary;
 use super::axes::{self, Point};
 use super::compared;
+use super::gaps;
 use super::pairs::single_axis;
 use super::words::{bytes, plural};
 
@@ -66,10 +67,11 @@ pub fn findings(
     add("Instruments", instruments(records));
     add("Arguments", super::arguments::told(arms, records));
     add("Control", positive_control(&seen, left_out));
-    add("Not run here", not_here(left_out));
+    add("Not run here", gaps::not_here(left_out));
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));
-    add("Not measured", not_measured(&seen));
+    add("Not measured", gaps::not_measured(summaries));
+    add("Faults", gaps::never_fired(records));
     add("Not shown", not_shown(&seen, records));
     out.extend(compared::findings(arms, summaries));
     out
@@ -285,26 +287,6 @@ fn positive_control(seen: &[Seen<'_>], left_out: &[LeftOut]) -> Option<String> {
     })
 }
 
-/// What was asked for and could not be run: without it, the rest would read as the whole.
-fn not_here(left_out: &[LeftOut]) -> Option<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for out in left_out.iter().filter(|out| out.not_here) {
-        match reasons.iter_mut().find(|(known, _)| *known == out.reason) {
-            Some((_, arms)) => arms.push(&out.arm),
-            None => reasons.push((&out.reason, vec![&out.arm])),
-        }
-    }
-    let told: Vec<String> = reasons
-        .iter()
-        .map(|(why, arms)| match arms[..] {
-            [_, _, _, _, _, ..] => format!("{} and {} more ({why})", arms[..3].join(", "), arms.len() - 3),
-            _ => format!("{} ({why})", arms.join(", ")),
-        })
-        .collect();
-    let arms: usize = reasons.iter().map(|(_, arms)| arms.len()).sum();
-    (arms > 0).then(|| format!("{} could not run here: {}.", plural(arms, "arm"), told.join("; ")))
-}
-
 /// Arms that came to no comparison because of the driver or the compiler, with what they said.
 fn ended_early(seen: &[Seen<'_>]) -> Option<String> {
     let mut ends: Vec<(String, Vec<&str>)> = Vec::new();
@@ -341,20 +323,6 @@ fn no_verdict(seen: &[Seen<'_>]) -> Option<String> {
         told.push(format!("{} more", none.len() - 5));
     }
     Some(format!("{}.", told.join("; ")))
-}
-
-/// Expectations that nothing measured: the arm is not as expected, and not otherwise either.
-fn not_measured(seen: &[Seen<'_>]) -> Option<String> {
-    let arms: Vec<&Seen<'_>> = seen.iter().filter(|s| !s.summary.not_measured.is_empty()).collect();
-    let mut told: Vec<String> = arms
-        .iter()
-        .take(5)
-        .map(|s| format!("{} ({})", s.summary.id, s.summary.not_measured.join("; ")))
-        .collect();
-    if arms.len() > 5 {
-        told.push(format!("{} more", arms.len() - 5));
-    }
-    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
 }
 
 fn not_shown(seen: &[Seen<'_>], records: &[RunRecord]) -> Option<String> {

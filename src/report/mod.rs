@@ -12,6 +12,7 @@ pub mod diff;
 pub mod excerpt;
 pub mod faulty;
 pub mod findings;
+mod gaps;
 pub mod headline;
 pub mod html;
 pub mod issue;

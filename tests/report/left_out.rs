@@ -25,6 +25,37 @@ fn an_arm_whose_driver_is_not_here_and_an_unselected_control_are_said() {
 }
 
 #[test]
+fn a_fault_that_never_fired_is_said_and_proves_nothing() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    std::fs::write(dir.path().join("smoke.toml"), patient()).expect("matrix");
+    let run = |fault: &str| {
+        let args = [
+            "run",
+            "smoke.toml",
+            "--device",
+            "sim:a770",
+            "--arm",
+            "under/file-r",
+            "--plain",
+            "--fault",
+            fault,
+        ];
+        let out = tool(dir.path(), &args);
+        (out.status.code(), text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    // The driver makes some dozens of them.
+    let (code, screen) = run("vm_bind:ENOMEM@100000");
+    assert_eq!(code, Some(12), "{screen}");
+    assert!(
+        screen.contains("untestable: fault vm_bind:ENOMEM@100000 never fired: what the fault"),
+        "{screen}"
+    );
+    assert!(screen.contains("Faults: vm_bind:ENOMEM@100000 never fired in 1 of 1 run"), "{screen}");
+    let (_, screen) = run("vm_bind:EINTR@1");
+    assert!(!screen.contains("never fired"), "{screen}");
+}
+
+#[test]
 fn an_expectation_whose_instrument_is_off_is_not_measured() {
     let dir = tempfile::tempdir().expect("tempdir");
     let matrix = patient().replace("observers = [\"neo-log\", \"sim\", \"maps\"]", "observers = []");

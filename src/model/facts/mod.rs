@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::repro::Phase;
 
+pub use injected::Injected;
 pub use kernel_log::{KernelFault, KernelLogFacts};
 pub use neo::{
     GpuFault, KmdTime, MemoryRegion, NeoFacts, ObjectCounts, Outcomes, PerDispatch, RangeRole, StreamOrder,
@@ -19,6 +20,7 @@ pub use ze_api::{
     NO_ARGUMENTS_MARKER, ZeApiFacts,
 };
 
+mod injected;
 mod kernel_log;
 mod neo;
 mod runtime;
@@ -89,6 +91,9 @@ pub struct CallCount {
 pub struct SimFacts {
     pub device: String,
     pub executes_kernels: bool,
+    /// The rules of the faults that it was to inject; how often each did is in `summary.injected`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     pub summary: xe_sim::trace::Summary,
     pub dispatches: Vec<DispatchFact>,
     pub hazards: Vec<HazardFact>,

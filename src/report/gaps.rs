@@ -1,0 +1,59 @@
+//! What was asked for and is not in the results: arms that could not run here, expectations that nothing measured, faults
+//! that were not injected. Unsaid, the rest would read as the whole.
+
+use std::collections::BTreeMap;
+
+use crate::model::outcome::RunRecord;
+use crate::results::manifest::LeftOut;
+
+use super::aggregate::ArmSummary;
+use super::words::plural;
+
+/// Arms that this machine cannot run, by reason.
+pub(super) fn not_here(left_out: &[LeftOut]) -> Option<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for out in left_out.iter().filter(|out| out.not_here) {
+        match reasons.iter_mut().find(|(known, _)| *known == out.reason) {
+            Some((_, arms)) => arms.push(&out.arm),
+            None => reasons.push((&out.reason, vec![&out.arm])),
+        }
+    }
+    let told: Vec<String> = reasons
+        .iter()
+        .map(|(why, arms)| match arms[..] {
+            [_, _, _, _, _, ..] => format!("{} and {} more ({why})", arms[..3].join(", "), arms.len() - 3),
+            _ => format!("{} ({why})", arms.join(", ")),
+        })
+        .collect();
+    let arms: usize = reasons.iter().map(|(_, arms)| arms.len()).sum();
+    (arms > 0).then(|| format!("{} could not run here: {}.", plural(arms, "arm"), told.join("; ")))
+}
+
+/// Expectations that nothing measured: the arm is not as expected, and not otherwise either.
+pub(super) fn not_measured(summaries: &[ArmSummary]) -> Option<String> {
+    let arms: Vec<&ArmSummary> = summaries.iter().filter(|arm| !arm.not_measured.is_empty()).collect();
+    let mut told: Vec<String> =
+        arms.iter().take(5).map(|arm| format!("{} ({})", arm.id, arm.not_measured.join("; "))).collect();
+    if arms.len() > 5 {
+        told.push(format!("{} more", arms.len() - 5));
+    }
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+}
+
+/// Rules of faults that some run was to inject and did not.
+pub(super) fn never_fired(records: &[RunRecord]) -> Option<String> {
+    // Rule → (runs in which it never fired, runs that had it).
+    let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for fault in records.iter().filter_map(|record| record.facts.sim.as_ref()).flat_map(|sim| sim.injected())
+    {
+        let (never, all) = rules.entry(fault.rule).or_default();
+        *never += usize::from(fault.times == 0);
+        *all += 1;
+    }
+    let told: Vec<String> = rules
+        .iter()
+        .filter(|(_, (never, _))| *never > 0)
+        .map(|(rule, (never, all))| format!("{rule} never fired in {never} of {}", plural(*all, "run")))
+        .collect();
+    (!told.is_empty()).then(|| format!("{}: what it does was not tried there.", told.join("; ")))
+}
