@@ -62,6 +62,13 @@ fn update(args: &UpdateArgs) -> Result<Exit, Failure> {
     let old = expectations::load(&path).map_err(|e| Failure::from_report(Exit::InvalidMatrix, e))?;
     let old = old.map(|baseline| baseline.text.to_string()).unwrap_or_default();
     let report = crate::cmd::report::load(&args.dirs)?;
+    if let Some(problem) = report.problems.iter().find(|problem| problem.loses_runs) {
+        return Err(Failure::with_help(
+            Exit::IncompatibleRecording,
+            format!("{problem}: a baseline is not made of a part of the runs"),
+            "give whole results: `run … --resume DIR` does what is missing, or run again",
+        ));
+    }
     let version = one_version(&report.sections)?;
     let drivers = args.drivers.clone().unwrap_or_else(|| format!(">={version}"));
     let range: Range =

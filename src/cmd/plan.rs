@@ -1,5 +1,6 @@
 //! `repro-matrix plan`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::plan::PlanArgs;
@@ -8,6 +9,7 @@ use crate::driver::DriverStore;
 use crate::exit::Exit;
 use crate::host::{self, Device};
 use crate::matrix::{self, Matrix};
+use crate::model::arm::Arm;
 use crate::plan::{self, HostFacts};
 
 /// Reads the matrix or fails with every problem and its place.
@@ -45,16 +47,32 @@ pub fn check_patterns(selection: &plan::Selection, plan: &plan::Plan) -> Result<
     }
 }
 
+/// What the driver builds of `arms` say of themselves, by the name that the arms use.
+fn versions(arms: &[Arm], store: Option<&DriverStore>) -> BTreeMap<String, String> {
+    let names: BTreeSet<&String> = arms.iter().map(|arm| &arm.driver).collect();
+    let of = |name: &String| {
+        let tree = store?.resolve(name).ok()?;
+        Some((name.clone(), tree.manifest.versions.to_string()))
+    };
+    names.into_iter().filter_map(of).collect()
+}
+
 pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let matrix = load_matrix(&args.matrix)?;
     let asked = args.select.device.as_deref().unwrap_or("auto");
     let device =
         Device::find(asked, &host::devices()).map_err(|error| Failure::new(Exit::HostUnusable, error))?;
     // No store yet is no reason to show no plan.
-    let facts = facts(&device, DriverStore::open().ok().as_ref());
+    let store = DriverStore::open().ok();
+    let facts = facts(&device, store.as_ref());
     let selection = args.select.selection();
-    let plan = plan::plan(&matrix, &selection, &facts);
+    let mut plan = plan::plan(&matrix, &selection, &facts);
     check_patterns(&selection, &plan)?;
+    // What `run` judges by.
+    let versions = versions(&plan.arms, store.as_ref());
+    let really = |arm: &Arm| if arm.device == "auto" { device.name() } else { arm.device.clone() };
+    let known = super::expectations::apply(&args.matrix, &matrix, &mut plan.arms, &versions, really)?;
+    plan.notes.extend(known);
     let text = if let Some(scheduler) = args.format {
         super::schedule::text(args, scheduler, &matrix, &plan)?
     } else if args.json {

@@ -61,7 +61,8 @@ pub fn load(dirs: &[PathBuf]) -> Result<Report, Failure> {
                 problems.extend(found);
             }
             Err(error) => {
-                problems.push(Problem { path: dir.clone(), line: None, what: error.to_string() });
+                let what = error.to_string();
+                problems.push(Problem { path: dir.clone(), line: None, what, loses_runs: true });
                 first_error.get_or_insert(error);
             }
         }

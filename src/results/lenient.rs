@@ -17,6 +17,8 @@ pub struct Problem {
     /// From 1.
     pub line: Option<usize>,
     pub what: String,
+    /// Runs are not counted because of it.
+    pub loses_runs: bool,
 }
 
 impl fmt::Display for Problem {
@@ -44,6 +46,7 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
                 path: path.clone(),
                 line: None,
                 what: "not there: no run was recorded".into(),
+                loses_runs: true,
             });
             Vec::new()
         }
@@ -57,14 +60,14 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
             Ok(record) => records.push(record),
             Err(what) if unread < MOST_LINES => {
                 unread += 1;
-                problems.push(Problem { path: path.clone(), line: Some(index + 1), what });
+                problems.push(Problem { path: path.clone(), line: Some(index + 1), what, loses_runs: true });
             }
             Err(_) => unread += 1,
         }
     }
     if unread > MOST_LINES {
         let what = format!("{} more lines are no run records; they are not counted", unread - MOST_LINES);
-        problems.push(Problem { path: path.clone(), line: None, what });
+        problems.push(Problem { path: path.clone(), line: None, what, loses_runs: true });
     }
     if !torn.is_empty() {
         let what = format!(
@@ -72,7 +75,7 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
             torn.len()
         );
         let line = lines.iter().filter(|b| **b == b'\n').count() + 1;
-        problems.push(Problem { path: path.clone(), line: Some(line), what });
+        problems.push(Problem { path: path.clone(), line: Some(line), what, loses_runs: true });
     }
     problems.extend(strangers(&path, &manifest, &records));
     problems.extend(missing_logs(dir, &records));
@@ -120,6 +123,7 @@ fn strangers(path: &Path, manifest: &Manifest, records: &[RunRecord]) -> Option<
             "{} arms are not in {MANIFEST} (first: {first}): their runs are in no table",
             strange.len()
         ),
+        loses_runs: true,
     })
 }
 
@@ -136,6 +140,7 @@ fn missing_logs(dir: &Path, records: &[RunRecord]) -> Option<Problem> {
             missing.len(),
             all().count()
         ),
+        loses_runs: false,
     })
 }
 

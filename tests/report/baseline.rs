@@ -78,6 +78,36 @@ fn a_baseline_that_is_wrong_today_makes_the_run_unexpected_and_update_puts_it_ri
 }
 
 #[test]
+fn plan_shows_the_expectations_that_run_judges_by() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = matrix(dir.path(), &row(">=20", "over/file-r", "clean"));
+    let plan =
+        |more: &[&str]| said(dir.path(), &[&["plan", "smoke.toml", "--device", "sim:a770"], more].concat());
+    let shown = plan(&[]);
+    assert!(
+        shown.contains("note: over/file-r: clean is expected by the baseline (seen in the test)"),
+        "{shown}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&plan(&["--json"])).expect("JSON");
+    assert_eq!(json["plan"]["arms"][0]["expect"]["verdict"], "clean", "{}", json["plan"]["arms"][0]);
+    std::fs::write(path.with_file_name("smoke.expect.toml"), row(">=20", "gone", "clean")).expect("baseline");
+    assert_eq!(tool(dir.path(), &["plan", "smoke.toml"]).status.code(), Some(3));
+}
+
+#[test]
+fn damaged_results_make_no_baseline() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["corrupt=clean"], &[]);
+    let runs = std::fs::read_to_string(results.join("runs.jsonl")).expect("runs");
+    std::fs::write(results.join("runs.jsonl"), format!("{runs}junk\n")).expect("written");
+    let path = matrix(dir.path(), "version = 1\nmatrix = \"smoke\"\n");
+    let args = ["expectations", "update", path.to_str().expect("UTF-8"), results.to_str().expect("UTF-8")];
+    let out = tool(dir.path(), &args);
+    assert_eq!(out.status.code(), Some(40), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("runs.jsonl:2: no run record"), "{}", text(&out.stderr));
+}
+
+#[test]
 fn a_row_of_other_drivers_does_not_count() {
     let dir = tempfile::tempdir().expect("tempdir");
     matrix(dir.path(), &row("<20", "over/file-r", "clean"));
