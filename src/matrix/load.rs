@@ -16,7 +16,7 @@ use super::schema::{
     WorkloadTable,
 };
 use super::units::At;
-use super::{LoadError, Matrix, Problem, validate};
+use super::{LoadError, Matrix, Problem, validate, wording};
 
 /// A matrix is written by hand; what is larger is another file.
 pub const LARGEST: u64 = 4 << 20;
@@ -272,7 +272,8 @@ fn explain(message: &str, at: std::ops::Range<usize>, what: &str, further_keys: 
     if message.starts_with("missing field") {
         return Problem::new(at, format!("{what} needs `{name}`"));
     }
-    Problem::new(at, format!("{} in {what}", shorten(message)))
+    let told = wording::plain(message).unwrap_or_else(|| shorten(message));
+    Problem::new(at, format!("{told} in {what}"))
 }
 
 /// A word of a message: hostile files hold names of megabytes and control characters.

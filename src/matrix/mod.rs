@@ -17,6 +17,7 @@ pub mod schema;
 pub mod tidy;
 pub mod units;
 pub mod validate;
+mod wording;
 
 pub use load::{load, parse};
 pub use problem::{LoadError, Problem};

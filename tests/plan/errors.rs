@@ -48,8 +48,23 @@ const SPOILED: &[(&str, &str, usize, usize, &str, &str)] = &[
         "unknown key \"variant\" in a matrix file",
         "did you mean \"variants\"?",
     ),
-    ("kernels = 4", "kernels = \"four\"", 3, 11, "invalid type: string \"four\", expected u32", ""),
-    ("kernels = 4", "kernels = -1", 3, 11, "invalid value: integer `-1`, expected u32", ""),
+    (
+        "kernels = 4",
+        "kernels = \"four\"",
+        3,
+        11,
+        "expected a whole number from 0 to 4294967295, found \"four\" in [variants.over]",
+        "",
+    ),
+    (
+        "kernels = 4",
+        "kernels = -1",
+        3,
+        11,
+        "expected a whole number from 0 to 4294967295, found -1 in [variants.over]",
+        "",
+    ),
+    ("kernels = 4", "extract = 5", 3, 11, "expected a table, found 5 in [variants.over]", ""),
     ("kernels = 4", "kernels = 0", 3, 11, "kernels is 1 to", "not 0"),
     ("kernels = 4", "kernels = 4\nbatch_size = 20", 4, 14, "batch_size is a multiple of 8", "16 or 24"),
     ("kernels = 4", "kernels = 4\nbatch_size = 96", 4, 14, "batch_size is 8 to 88", ""),
@@ -77,7 +92,7 @@ const SPOILED: &[(&str, &str, usize, usize, &str, &str)] = &[
         "prot = \"r\"\nsize = \"20 parsecs\"",
         7,
         8,
-        "invalid value: string \"20 parsecs\", expected a size",
+        "expected a size such as \"11MiB\" (B, KiB, MiB, GiB, kB, MB, GB) or a number of bytes, found \"20 parsecs\"",
         "",
     ),
     (
@@ -244,7 +259,7 @@ fn names_are_looked_up_in_tables_with_other_mistakes_too() {
     let expected = [
         "unknown variant \"none\"",
         "unknown source \"tape\"",
-        "invalid type: string \"x\", expected u32 in [[product]]",
+        "expected a whole number from 0 to 4294967295, found \"x\" in [[product]]",
         "unknown variant \"other\"",
     ];
     assert_eq!(found, expected);
