@@ -1,7 +1,7 @@
 //! The one real [`Probe`]: every answer is a run of `run`'s own stages, recorded in a results directory before it counts.
 //! A resumed search asks the same questions again and gets what is recorded without running it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -181,6 +181,8 @@ impl Prober {
         let mut manifest = manifest_of(&prepared.matrix, &planned, &devices, &drivers);
         let sycl = super::sycl::compilers(arms, None);
         manifest.runtimes = super::sycl::identities(&sycl);
+        // The matrix has them; the search did not ask for them.
+        manifest.left_out.clear();
         manifest.matrix = format!("{}-{verb}", prepared.matrix.name);
         let (recorder, records) = open_results(&mut manifest, question, args)?;
         let known: HashMap<_, _> =
@@ -237,6 +239,14 @@ impl Prober {
 
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The search has its answer: arms that it did not need were not left undone, and are no part of the results. Where the
+    /// search is to go on (a budget was spent), they are.
+    pub fn conclude(&mut self) -> Result<(), Failure> {
+        let ran: BTreeSet<&str> = self.known.keys().map(|(arm, _)| arm.as_str()).collect();
+        self.manifest.arms.retain(|arm| ran.contains(arm.id.as_str()));
+        self.manifest.write(self.recorder.dir()).map_err(|e| Failure::new(e.exit(), e))
     }
 
     pub fn target(&self) -> &Target {
@@ -421,7 +431,8 @@ fn open_results(
         ));
     }
     let loaded = crate::results::load(&dir).map_err(failed)?;
-    // Arms and driver builds that came while it ran belong to it.
+    // What a search that was concluded did not need is out; arms and driver builds that came while it ran belong to it.
+    manifest.arms.retain(|arm| loaded.manifest.arms.iter().any(|known| known.id == arm.id));
     for arm in &loaded.manifest.arms {
         if !manifest.arms.iter().any(|known| known.id == arm.id) {
             manifest.arms.push(arm.clone());

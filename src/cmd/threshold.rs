@@ -51,6 +51,7 @@ pub fn threshold(args: &ThresholdArgs) -> Result<Exit, Failure> {
             return Err(stopped(stop, &dir));
         }
     };
+    prober.conclude()?;
     print(&table(&search, field));
     print(&conclusion(&outcome, prediction.as_ref(), field));
     print(&format!("{}\n", dir.display()));

@@ -82,6 +82,15 @@ fn driver_releases_are_searched_logged_replayed_and_resumed() {
     assert!(said.contains("may be any of: neo-1.13"), "{said}");
     assert!(said.contains("(same build: neo-1.17)"), "{said}");
     assert!(runs(&dir) < 50, "{} runs", runs(&dir));
+    // A place that needed no run is not missing from the results, nor in the way of going on.
+    assert!(said.contains("needed no run"), "{said}");
+    let headline = || {
+        let out = lab.tool().args(["report", "--format", "badge", &resume]).output().unwrap();
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    assert!(headline().contains("; as expected") && !headline().contains("not run"), "{}", headline());
+    let out = bisect(&lab, &results, &["--drivers", "neo-1.*", "--resume", &resume]);
+    assert_eq!(out.status.code(), Some(0), "{}", all(&out));
     // The record alone comes to the same end, and another question is refused.
     let replay = lab.tool().args(["bisect", "replay", &resume]).output().unwrap();
     assert_eq!(replay.status.code(), Some(0), "{}", all(&replay));

@@ -78,6 +78,9 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
         Ok(answer)
     };
     let result = minimise(&differing, &mut mix);
+    if result.is_ok() {
+        prober.conclude()?;
+    }
     let found = match result {
         Err(stop) => return Err(stopped(stop, &dir)),
         Ok(Err(why)) => {

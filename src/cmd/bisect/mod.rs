@@ -102,6 +102,7 @@ fn run(
             return Err(stopped(stop, &dir));
         }
     };
+    places.prober.conclude()?;
     let conclusion = Conclusion::of(&search, &end);
     log::write(&dir, &conclusion)?;
     print(&text::text(&question, &search, &conclusion));
