@@ -6,7 +6,7 @@ use super::search::SearchArgs;
 
 /// Run an arm with each debug key of a list, one at a time, on and off.
 ///
-/// Sorts the keys into: cured, unchanged, new failure, unknown to this driver. A cure has to be clean as often as it takes to
+/// Sorts the keys into: cured, unchanged, new failure, unknown to this driver, value not taken (read as another). A cure has to be clean as often as it takes to
 /// exclude luck.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

@@ -9,7 +9,7 @@ use crate::cmd::Failure;
 use crate::cmd::bisect::print;
 use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
-use crate::judge::NOT_ECHOED;
+use crate::judge::{NOT_ECHOED, READ_OTHERWISE};
 use crate::model::arm::Arm;
 use crate::plan::select::glob;
 use crate::plan::shard::shard_of;
@@ -60,6 +60,8 @@ const CURED: &str = "cured";
 const UNCHANGED: &str = "unchanged";
 const NEW: &str = "new failure";
 const UNKNOWN: &str = "unknown to this driver";
+/// Nothing was tried: the key is known, and what the driver took is not what was asked for.
+const NOT_TAKEN: &str = "value not taken";
 /// Not echoed, while another value of the key was.
 const DEFAULT: &str = "unchanged: the value is the driver's default";
 const OPEN: &str = "no answer";
@@ -200,11 +202,12 @@ fn settle(
             _ if failed => return Ok((NEW, Some(one.signature))),
             Answer::Corrupt | Answer::Untestable => {
                 let reason = one.reason.unwrap_or_default();
-                let unknown = reason.contains(NOT_ECHOED);
-                return Ok((
-                    if unknown { UNKNOWN } else { OPEN },
-                    Some(reason.lines().next().unwrap_or_default().to_owned()),
-                ));
+                let what = match &reason {
+                    reason if reason.contains(NOT_ECHOED) => UNKNOWN,
+                    reason if reason.contains(READ_OTHERWISE) => NOT_TAKEN,
+                    _ => OPEN,
+                };
+                return Ok((what, Some(reason.lines().next().unwrap_or_default().to_owned())));
             }
             Answer::Clean if Belief::NOTHING.all_clean(hits, clean, repeat) <= ERROR => {
                 return Ok((CURED, Some(format!("clean in {repeat} runs"))));

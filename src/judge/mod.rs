@@ -24,7 +24,7 @@ use crate::model::facts::Facts;
 use crate::model::verdict::{Evidence, RunEnd, Verdict};
 
 pub use context::{Account, Context, ExpectedDriver};
-pub use reduce::NOT_ECHOED;
+pub use reduce::{NOT_ECHOED, READ_OTHERWISE};
 
 /// What the judge says of one run.
 #[derive(Clone, Debug, PartialEq)]

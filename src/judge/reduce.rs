@@ -22,6 +22,8 @@ pub mod ze {
 
 /// What is said of keys that the driver did not echo.
 pub const NOT_ECHOED: &str = "not echoed (unknown to this driver, or set to its default)";
+/// The driver knows the key and not the value: a number that is none is 0 to it.
+pub const READ_OTHERWISE: &str = "read by the driver as another value";
 
 pub fn reduce(
     end: &RunEnd,
@@ -217,13 +219,25 @@ fn keys(facts: &Facts, context: &Context<'_>) -> (KeysSay, Option<String>) {
             Some("debug keys were set and the driver's output was not read".into()),
         );
     };
-    let accepted = |key: &str, value: &str| neo.accepted_keys.get(key).is_some_and(|v| same_value(v, value));
-    let (known, unknown): (Vec<_>, Vec<_>) = asked.keys.iter().partition(|(k, v)| accepted(k, v));
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        asked.keys.iter().partition(|(key, _)| neo.accepted_keys.contains_key(*key));
     let names =
         |list: &[(&String, &String)]| list.iter().map(|(k, _)| k.as_str()).collect::<Vec<_>>().join(", ");
-    match (asked.expect_unknown, unknown.is_empty(), known.is_empty()) {
+    let otherwise: Vec<String> = (known.iter())
+        .filter_map(|(key, value)| Some((key, value, neo.accepted_keys.get(*key)?)))
+        .filter(|(_, value, echoed)| !same_value(echoed, value))
+        .map(|(key, value, echoed)| format!("{key}={value} as {echoed}"))
+        .collect();
+    let mut wrong = Vec::new();
+    if !unknown.is_empty() {
+        wrong.push(format!("{NOT_ECHOED}: {}", names(&unknown)));
+    }
+    if !otherwise.is_empty() {
+        wrong.push(format!("{READ_OTHERWISE}: {}", otherwise.join(", ")));
+    }
+    match (asked.expect_unknown, wrong.is_empty(), known.is_empty()) {
         (false, true, _) => (KeysSay::AsAsked, Some(format!("the driver accepted {}", names(&known)))),
-        (false, false, _) => (KeysSay::Unknown, Some(format!("{NOT_ECHOED}: {}", names(&unknown)))),
+        (false, false, _) => (KeysSay::Unknown, Some(wrong.join("; "))),
         (true, _, true) => {
             (KeysSay::AsAsked, Some(format!("unknown to this driver, as expected: {}", names(&unknown))))
         }

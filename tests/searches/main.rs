@@ -407,7 +407,7 @@ fn keys_are_sorted_into_cures_and_others() {
         ])
         .args([
             "--keys",
-            "MakeEachAllocationResident=2,NoSuchKeyAtAll=1",
+            "MakeEachAllocationResident=2,MakeEachAllocationResident=2x,NoSuchKeyAtAll=1",
             "--pattern",
             "*MmapCreate",
             "--list",
@@ -425,6 +425,9 @@ fn keys_are_sorted_into_cures_and_others() {
     assert!(under("cured (").contains("MakeEachAllocationResident=2"), "{text}");
     assert!(under("unchanged (").contains("EnableBOMmapCreate"), "{text}");
     assert!(under("unknown to this driver (").contains("NoSuchKeyAtAll=1"), "{text}");
+    // The driver reads the 2 of it.
+    let not_taken = under("value not taken (1)");
+    assert!(not_taken.contains("MakeEachAllocationResident=2x as 2"), "{text}");
     assert_eq!(out.status.code(), Some(0), "{}", all(&out));
 }
 
