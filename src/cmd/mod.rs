@@ -112,5 +112,10 @@ pub fn dispatch(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::LevelZero(args) => crate::frontend::level_zero::main(args),
         Command::LevelZeroCheck(args) => crate::frontend::level_zero::programs::main(args),
     }?;
-    Ok(exit.into())
+    Ok(match &cli.command {
+        // git reads its exit code, and nothing else.
+        Command::Verdict(_) => exit,
+        _ => say::end(exit),
+    }
+    .into())
 }

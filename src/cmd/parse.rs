@@ -132,8 +132,11 @@ fn print(
     let pretty = args.pretty || (!args.json && io::stdout().is_terminal());
     let json = if pretty { serde_json::to_string_pretty(&facts) } else { serde_json::to_string(&facts) };
     super::say::print(&format!("{}\n", json.map_err(bad)?))?;
-    if lines > 0 && foreign == Some(lines) {
-        let name = args.file.display();
+    let name = args.file.display();
+    if lines == 0 {
+        // A log in which nothing happened, or one that was not written.
+        super::say::note(format_args!("note: {name} has no line: the facts say nothing"));
+    } else if foreign == Some(lines) {
         return Err(Failure::new(
             Exit::IncompatibleRecording,
             format_args!("{name}: none of its {lines} lines is of such a log: was another program's given?"),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cmd::Failure;
 use crate::exit::Exit;
@@ -26,11 +27,20 @@ pub(super) fn print_bytes(bytes: &[u8]) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes what is on disk too, or follows from a search: that it was not shown is said, and changes nothing else.
+/// Something that was to be shown did not get out.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes what is on disk too, or follows from a search: that it was not shown is said, and the verb goes on to its [`end`].
 pub(super) fn show(text: &str) {
     if let Err(failure) = print(text) {
+        LOST.store(true, Ordering::Relaxed);
         note(format_args!("warning: {}: the output is not complete", failure.report));
     }
+}
+
+/// The exit code of a verb: no success where its output was lost. Any other says more than that.
+pub(super) fn end(exit: Exit) -> Exit {
+    if exit == Exit::AsExpected && LOST.load(Ordering::Relaxed) { Exit::CannotRecord } else { exit }
 }
 
 /// Writes `path`, whole or not at all; what is no regular file (`/dev/stdout`, a pipe, a link) is written to as it is, never

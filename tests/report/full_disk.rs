@@ -67,3 +67,25 @@ fn a_run_whose_source_had_no_room_is_not_recorded_and_resume_does_it() {
     assert_eq!(text(&out.stdout).split_whitespace().collect::<Vec<_>>(), ["41", "0", "0", "1"], "{told}");
     assert!(told.contains("the source file could not be made: No space left on device"), "{told}");
 }
+
+#[test]
+fn what_could_not_be_shown_is_no_success() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let end = |args: &[&str], to: std::process::Stdio| {
+        let out =
+            Command::new(TOOL).args(args).current_dir(dir.path()).stdout(to).output().expect("the tool");
+        (out.status.code(), text(&out.stderr))
+    };
+    let full = || std::fs::File::create("/dev/full").expect("/dev/full").into();
+    let run = |arm| ["mock-run", arm, "--results", "results"];
+    let search = ["bisect", "calibrate", "--releases", "2", "--histories", "1"];
+    for args in [&run("pass=clean")[..], &search] {
+        let (code, told) = end(args, full());
+        assert!(code == Some(41) && told.contains("the output is not complete"), "{code:?} {told}");
+        // `| true`
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        assert_eq!(end(args, writer.into()).0, Some(0), "{args:?}");
+    }
+    assert_eq!(end(&run("pass=corrupt"), full()).0, Some(11), "what the run came to says more");
+}
