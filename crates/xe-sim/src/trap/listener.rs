@@ -53,13 +53,24 @@ pub(super) struct Listener {
     current: Cell<u64>,
     /// When it was found to be valid.
     checked: Cell<Option<Instant>>,
+    wakes_here: Cell<bool>,
 }
 
 impl Listener {
     pub(super) fn new(fd: OwnedFd) -> Listener {
-        // Where the kernel does not know it, replies are only slower.
-        let _ = sys::notif_sync_wake_up(fd.as_fd());
-        Listener { fd, current: Cell::new(0), checked: Cell::new(None) }
+        let listener =
+            Listener { fd, current: Cell::new(0), checked: Cell::new(None), wakes_here: Cell::new(false) };
+        listener.wake_here(true);
+        listener
+    }
+
+    /// `true`: replies wake the client on this CPU, which is quickest if we sleep next. `false`: on another one, if there is
+    /// one, so that both can go on.
+    pub(super) fn wake_here(&self, here: bool) {
+        if self.wakes_here.replace(here) != here {
+            // Where the kernel does not know it, replies are only slower.
+            let _ = sys::notif_wake_here(self.fd(), here);
+        }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {

@@ -5,6 +5,7 @@ mod files;
 mod filter;
 mod listener;
 mod maps;
+mod pace;
 mod probe;
 mod remote;
 mod serve;

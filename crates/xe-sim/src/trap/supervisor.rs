@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 
 use super::files::Files;
 use super::listener::Listener;
+use super::pace::Pace;
 use super::remote::{self, Processes, RemoteMem, Shared};
 use super::signals::Signals;
 use super::spawn::Client;
@@ -28,12 +29,6 @@ use crate::trace::TraceSink;
 
 /// After the command's own end, how long other processes under the filter are waited for.
 const LINGER: Duration = Duration::from_secs(2);
-/// A queue that watches memory is looked at without sleeping for this long after something happened: a client that
-/// has just written a ring's semaphore spins on the answer.
-const SPIN: Duration = Duration::from_micros(30);
-/// First and longest sleep between looks after that.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
-const LONGEST_SLEEP: Duration = Duration::from_micros(500);
 /// Parked callers are asked this often whether a signal waits for them or they died.
 const PARKED_TICK: Duration = Duration::from_millis(5);
 
@@ -60,13 +55,10 @@ pub(super) struct Supervisor {
     signals: Signals,
     /// How the command ended, and when.
     ended: Option<(ClientExit, Instant)>,
-    /// When something last happened: a call came or a queue went on.
-    last_event: Instant,
+    pace: Pace,
     /// When parked callers were last looked at, and when files last were.
     last_tick: Instant,
     last_sweep: Instant,
-    /// The next sleep of a queue that watches memory.
-    sleep: Duration,
 }
 
 enum Turn {
@@ -113,10 +105,9 @@ impl Supervisor {
             client,
             signals,
             ended: None,
-            last_event: now,
+            pace: Pace::new(now),
             last_tick: now,
             last_sweep: now,
-            sleep: SHORTEST_SLEEP,
         })
     }
 
@@ -141,8 +132,10 @@ impl Supervisor {
             }
             let now = Instant::now();
             if progress.advanced {
-                self.last_event = now;
+                self.pace.happened(now);
             }
+            // What watches memory goes on while the client runs, if there is a processor for each.
+            self.shared.listener.wake_here(progress.next != Next::Poll || self.pace.crowded(now));
             let timeout = self.timeout(progress.next, now);
             if let Turn::Finished = self.turn(timeout)? {
                 return Ok(());
@@ -155,15 +148,7 @@ impl Supervisor {
         let mut timeout = match next {
             Next::Idle => None,
             Next::At(when) => Some(when.saturating_duration_since(now)),
-            Next::Poll if now.duration_since(self.last_event) < SPIN => {
-                self.sleep = SHORTEST_SLEEP;
-                Some(Duration::ZERO)
-            }
-            Next::Poll => {
-                let sleep = self.sleep;
-                self.sleep = (sleep * 2).min(LONGEST_SLEEP);
-                Some(sleep)
-            }
+            Next::Poll => Some(self.pace.sleep(now, std::thread::yield_now)),
         };
         let mut at_most = |limit: Duration| timeout = Some(timeout.map_or(limit, |t| t.min(limit)));
         if !self.parked.is_empty() {
@@ -186,7 +171,7 @@ impl Supervisor {
         let shared = Rc::clone(&self.shared);
         let seen = self.poll(&shared, timeout)?;
         if seen.listener.contains(PollFlags::POLLIN) {
-            self.last_event = Instant::now();
+            self.pace.happened(Instant::now());
             if let Some(call) = shared.listener.receive()? {
                 self.serve(&call)?;
                 shared.listener.done();
@@ -244,7 +229,7 @@ impl Supervisor {
             self.look_at_parked()?;
             self.last_tick = Instant::now();
         }
-        let idle = self.last_event.elapsed();
+        let idle = self.pace.idle(Instant::now());
         if idle >= FLUSH_AFTER && self.device.trace_waits() {
             self.device.flush_trace();
         }

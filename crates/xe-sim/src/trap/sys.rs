@@ -170,16 +170,11 @@ pub(super) fn notif_addfd_send(
     check(r.into()).map(|fd| fd as i32)
 }
 
-/// Asks for synchronous wake-ups; false where the kernel does not know them (before 6.6).
-pub(super) fn notif_sync_wake_up(listener: BorrowedFd<'_>) -> bool {
+/// Replies wake the client on this CPU, or where the scheduler likes; false where the kernel has no choice (before 6.6).
+pub(super) fn notif_wake_here(listener: BorrowedFd<'_>, here: bool) -> bool {
+    let flags = if here { SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP } else { 0 };
     // SAFETY: the flags are passed by value.
-    unsafe {
-        libc::ioctl(
-            listener.as_raw_fd(),
-            libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _,
-            SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP,
-        ) == 0
-    }
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, flags) == 0 }
 }
 
 /// Whether descriptor `fd` of thread `tid` and our `ours` are one open file description.
