@@ -13,6 +13,7 @@ use crate::expectations::{self, Baseline, Subject};
 use crate::judge::state::{State, state};
 use crate::matrix::{Matrix, expand};
 use crate::model::arm::{Arm, ExpectedVerdict};
+use crate::plan::Plan;
 use crate::report::Section;
 use crate::report::regression::neo_version;
 
@@ -29,21 +30,26 @@ pub fn baseline(path: &Path, matrix: &Matrix) -> Result<Option<Baseline>, Failur
     Ok(Some(baseline))
 }
 
-/// Applies the baseline beside `path` to `arms`. `versions`: driver name → what it says of itself; `device`: what an
+/// Applies the baseline beside `path` to the plan. `versions`: driver name → what it says of itself; `device`: what an
 /// arm's device really is.
 pub fn apply(
     path: &Path,
     matrix: &Matrix,
-    arms: &mut [Arm],
+    plan: &mut Plan,
     versions: &BTreeMap<String, String>,
     device: impl Fn(&Arm) -> String,
-) -> Result<Vec<String>, Failure> {
-    let Some(baseline) = baseline(path, matrix)? else { return Ok(Vec::new()) };
-    let notes = expectations::apply(&baseline, arms.iter_mut(), |arm| Subject {
+) -> Result<(), Failure> {
+    let Some(baseline) = baseline(path, matrix)? else { return Ok(()) };
+    let notes = expectations::apply(&baseline, plan.arms.iter_mut(), |arm| Subject {
         version: versions.get(&arm.driver).and_then(|text| version(text)),
         device: device(arm),
     });
-    Ok(notes)
+    plan.notes.extend(notes);
+    // Of which version a driver build is that is not here, nobody knows: any row about the arm may be the one.
+    for out in plan.excluded.iter_mut().filter(|out| out.lacks_driver) {
+        out.unanswered |= expectations::apply::speaks_of(&baseline, &out.id);
+    }
+    Ok(())
 }
 
 fn version(versions: &str) -> Option<Version> {

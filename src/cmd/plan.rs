@@ -71,8 +71,7 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     // What `run` judges by.
     let versions = versions(&plan.arms, store.as_ref());
     let really = |arm: &Arm| if arm.device == "auto" { device.name() } else { arm.device.clone() };
-    let known = super::expectations::apply(&args.matrix, &matrix, &mut plan.arms, &versions, really)?;
-    plan.notes.extend(known);
+    super::expectations::apply(&args.matrix, &matrix, &mut plan, &versions, really)?;
     let text = if let Some(scheduler) = args.format {
         super::schedule::text(args, scheduler, &matrix, &plan)?
     } else if args.json {

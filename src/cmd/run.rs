@@ -60,8 +60,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let versions =
         drivers.iter().map(|(name, tree)| (name.clone(), tree.manifest.versions.to_string())).collect();
     let really = |arm: &Arm| devices.get(&arm.device).map_or_else(|| arm.device.clone(), Device::name);
-    let known = super::expectations::apply(&args.matrix, &matrix, &mut planned.arms, &versions, really)?;
-    planned.notes.extend(known);
+    super::expectations::apply(&args.matrix, &matrix, &mut planned, &versions, really)?;
     let _locks = lock_cards(&devices)?;
     let data = driver::data_dir().map_err(|error| Failure::from_report(Exit::DriverUnusable, error))?;
     let tool = std::env::current_exe().map_err(|error| Failure::new(Exit::Internal, error))?;

@@ -76,6 +76,11 @@ pub fn apply<'a>(
     notes
 }
 
+/// Whether some row is about the arm, under whatever driver and device.
+pub fn speaks_of(baseline: &Baseline, id: &str) -> bool {
+    baseline.rows.iter().any(|row| if row.is_pattern() { glob(&row.id, id) } else { row.id == id })
+}
+
 /// The row that counts for `arm`.
 pub fn row_for<'b>(baseline: &'b Baseline, arm: &Arm, subject: &Subject) -> Option<&'b Row> {
     let fits =

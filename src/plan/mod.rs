@@ -47,7 +47,9 @@ pub struct Excluded {
     pub by: ExcludedBy,
     pub reason: String,
     pub positive_control: bool,
-    /// The matrix expects something of it, and only its driver build is not here.
+    /// Its driver build is not here.
+    pub lacks_driver: bool,
+    /// So something that is expected of it has no answer.
     pub unanswered: bool,
 }
 
@@ -80,15 +82,24 @@ pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
         let mut arm = candidate.arm;
         let id = arm.id.clone();
         let positive_control = arm.positive_control;
-        let mut leave_out = |by, reason, unanswered| {
-            excluded.push(Excluded { id: id.clone(), by, reason, positive_control, unanswered });
+        let expected = arm.expect.is_some();
+        let mut leave_out = |by, reason, lacks_driver| {
+            let unanswered = expected && lacks_driver;
+            excluded.push(Excluded {
+                id: id.clone(),
+                by,
+                reason,
+                positive_control,
+                lacks_driver,
+                unanswered,
+            });
         };
         if let Some(reason) = candidate.excluded {
             leave_out(ExcludedBy::Matrix, reason, false);
         } else if let Err(reason) = selection.apply(&mut arm) {
             leave_out(ExcludedBy::Selection, reason, false);
         } else if let Err(reason) = facts.admit(&mut arm, &mut notes) {
-            leave_out(ExcludedBy::Host, reason, arm.expect.is_some() && facts.lacks_driver(&arm));
+            leave_out(ExcludedBy::Host, reason, facts.lacks_driver(&arm));
         } else {
             arms.push(arm);
         }

@@ -73,3 +73,19 @@ fn an_expectation_whose_instrument_is_off_is_not_measured() {
     assert_eq!(check.status.code(), Some(3));
     assert!(text(&check.stderr).contains("nothing measures the `per_dispatch` that over/file-r expects"));
 }
+
+#[test]
+fn what_the_baseline_expects_of_a_driver_that_is_not_here_has_no_answer() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let absent =
+        "\n[[product]]\nvariants = [\"under\"]\nsources = [\"file-r\"]\ndrivers = [\"absent\", \"gone\"]\n";
+    std::fs::write(dir.path().join("smoke.toml"), patient() + absent).expect("matrix");
+    let baseline = "version = 1\nmatrix = \"smoke\"\n[[range]]\ndrivers = \">=20\"\n[[range.arm]]\nid = \"*/absent\"\nverdict = \"clean\"\n\
+                    reason = \"seen in the test\"\ntracker = \"https://example.org/1\"\n";
+    std::fs::write(dir.path().join("smoke.expect.toml"), baseline).expect("baseline");
+    let plan = said(dir.path(), &["plan", "smoke.toml", "--device", "sim:a770", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
+    let out = plan["plan"]["excluded"].as_array().expect("excluded").iter();
+    let out: Vec<_> = out.map(|out| (out["id"].as_str().expect("id"), out["unanswered"].as_bool())).collect();
+    assert_eq!(out, [("under/file-r/absent", Some(true)), ("under/file-r/gone", Some(false))]);
+}
