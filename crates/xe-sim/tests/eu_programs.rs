@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use eu_support::Rng;
 use eu_support::launch::{Arg, Launch, value};
 use eu_support::memory::Memory;
-use eu_support::zebin::{Kernel, compile_file};
+use eu_support::zebin::{Kernel, LEGACY_DATA_PORTS, compile_file};
 
 const A: u64 = 0x20_0000_0000;
 const B: u64 = 0x21_0000_0000;
@@ -18,11 +18,13 @@ const D: u64 = 0x23_0000_0000;
 
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
-/// The programs at each SIMD width, optimised and not.
+/// The programs at each SIMD width, optimised and not, and through the legacy data ports.
 fn programs(check: impl Fn(&BTreeMap<String, Kernel>)) {
     static COMPILED: OnceLock<Vec<BTreeMap<String, Kernel>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
-        let variants = WIDTHS.iter().flat_map(|simd| ["", "-cl-opt-disable"].map(|options| (*simd, options)));
+        let variants = WIDTHS
+            .iter()
+            .flat_map(|simd| ["", "-cl-opt-disable", LEGACY_DATA_PORTS].map(|options| (*simd, options)));
         let compile = |(simd, options)| {
             let kernels = compile_file("programs.cl", &format!("-DSG={simd} {options}"));
             assert!(kernels.values().all(|k| k.simd() == simd));
@@ -213,6 +215,34 @@ fn every_atomic() {
                 "compare {i}: {winners:?}"
             );
         }
+    });
+}
+
+#[test]
+fn float_atomics() {
+    programs(|kernels| {
+        let kernel = &kernels["float_atomics"];
+        let mut rng = Rng(8);
+        // Sums of quarters this small are exact in any order.
+        let a: Vec<f32> = (0..64 * 3).map(|_| rng.below(4096) as f32 / 4.0 - 500.0).collect();
+        let mut memory = Memory::new();
+        memory.put_words(A, &words([1.25, 0.0, 0.0, 0.0, 0.0, 0.0]));
+        memory.put_words(B, &vec![0; a.len()]);
+        memory.put_words(C, &words(a.iter().copied()));
+        let args = [buffer(A, 6), buffer(B, a.len()), buffer(C, a.len()), Arg::Local(4)];
+        run(kernel, &mut memory, &args, 3, 64);
+        let sum = a.iter().fold(1.25, |x, v| x + v);
+        let most = |values: &[f32]| values.iter().copied().fold(0.0, f32::max);
+        let least = a.iter().copied().fold(0.0, f32::min);
+        let mut expected = vec![sum, least, most(&a)];
+        expected.extend(a.chunks(64).map(most));
+        same("float atomics", kernel, &memory.words(A), &words(expected));
+        // Each found what another left, one the start; one left the end.
+        let old: Vec<f32> = memory.words(B).into_iter().map(f32::from_bits).collect();
+        let mut found: Vec<f32> = old.iter().copied().chain([sum]).collect();
+        let mut left: Vec<f32> = old.iter().zip(&a).map(|(x, v)| x + v).chain([1.25]).collect();
+        [&mut found, &mut left].map(|values| values.sort_by(f32::total_cmp));
+        assert_eq!(found, left, "SIMD {}", kernel.simd());
     });
 }
 

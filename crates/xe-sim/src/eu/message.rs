@@ -362,14 +362,16 @@ fn dc1(desc: u32) -> Decoded {
             let model = Model::Flat;
             Ok(Kind::Access(Access { what, model, addr: 8, size, reg_size, count, lanes, transposed: false }))
         }
-        2 | 0x12 => {
-            let what = What::Atomic(legacy_atomic(field(8, 4))?);
+        2 | 0x12 | 0x1b | 0x1d => {
+            let operation = if kind < 0x1b { legacy_atomic } else { legacy_float_atomic };
+            let what = What::Atomic(operation(field(8, 4))?);
             // Bit 12: the channels of a surface's address, the data size of a flat one, which has 8.
             let (model, addr, size, lanes) = match (kind, field(12, 1)) {
-                (2, 0) => (model, 4, 4, 16),
-                (2, _) => (model, 4, 4, 8),
+                (2 | 0x1b, 0) => (model, 4, 4, 16),
+                (2 | 0x1b, _) => (model, 4, 4, 8),
                 (_, 0) => (Model::Flat, 8, 4, 8),
-                (_, _) => (Model::Flat, 8, 8, 8),
+                (0x12, _) => (Model::Flat, 8, 8, 8),
+                (_, _) => return Err("data size of a float atomic".into()),
             };
             Ok(Kind::Access(Access {
                 what,
@@ -404,6 +406,16 @@ fn legacy_atomic(code: u32) -> Result<Atomic, Box<str>> {
         0xe => Atomic::CompareExchange,
         // 9 subtracts the other way round, 15 returns what it leaves.
         code => return Err(format!("atomic operation {code:#x} of a legacy data port").into()),
+    })
+}
+
+/// Of floats (PRM, "Atomic Float Binary Message").
+fn legacy_float_atomic(code: u32) -> Result<Atomic, Box<str>> {
+    Ok(match code {
+        1 => Atomic::FloatMax,
+        2 => Atomic::FloatMin,
+        4 => Atomic::FloatAdd,
+        code => return Err(format!("float atomic operation {code:#x} of a legacy data port").into()),
     })
 }
 
@@ -479,6 +491,12 @@ mod tests {
         assert_eq!((inc.what, inc.model, inc.lanes), (What::Atomic(Atomic::Inc), Model::Slm, 16));
         assert_eq!(access(Sfid::Dc1, 0x0200_97fe, 1).lanes, 8);
         assert!(decode_for(Sfid::Dc1, false, 0x0404_8fff, 8).is_err(), "pre-decrement");
+        // IGA: a64 float atomic add (32b) with return; float atomic max (32b) with return.
+        let add = access(Sfid::Dc1, 0x0417_64ff, 8);
+        assert_eq!((add.what, add.model), (What::Atomic(Atomic::FloatAdd), Model::Flat));
+        let max = access(Sfid::Dc1, 0x0426_e1fe, 16);
+        assert_eq!((max.what, max.model, max.lanes), (What::Atomic(Atomic::FloatMax), Model::Slm, 16));
+        assert!(decode_for(Sfid::Dc1, false, 0x0417_74ff, 8).is_err(), "of another size");
     }
 
     #[test]

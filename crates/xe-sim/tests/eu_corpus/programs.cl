@@ -62,6 +62,17 @@ K atomics(__global int *x, __global int *old, __global const int *a) {
     atomic_xchg(&x[16 + (i & 15)], v);
     old[i] = atomic_cmpxchg(&x[32 + (i & 31)], (int)(i & 31), v);
 }
+K float_atomics(__global atomic_float *x, __global float *old, __global const float *a, __local atomic_float *l) {
+    uint i = get_global_id(0);
+    old[i] = atomic_fetch_add_explicit(x, a[i], memory_order_relaxed, memory_scope_device);
+    atomic_fetch_min_explicit(x + 1, a[i], memory_order_relaxed, memory_scope_device);
+    atomic_fetch_max_explicit(x + 2, a[i], memory_order_relaxed, memory_scope_device);
+    if (get_local_id(0) == 0) *(__local float *)l = 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_fetch_max_explicit(l, a[i], memory_order_relaxed, memory_scope_work_group);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) ((__global float *)x)[3 + get_group_id(0)] = *(__local float *)l;
+}
 K private_array(__global uint *o, __global const uint *a, uint n) {
     uint p[48];
     for (uint j = 0; j < 48; j++) p[j] = a[j] + n;
