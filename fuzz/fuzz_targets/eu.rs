@@ -25,5 +25,5 @@ fuzz_target!(|bytes: &[u8]| {
         ..Dispatch::of_one_thread(CODE, 8 << (choice[0] & 3).min(2), geometry)
     };
     let mut memory = HostileMemory::new(code, choice[1]);
-    _ = execute(&dispatch, &mut memory, &mut KernelCache::default(), Budget { instructions: 5_000 });
+    _ = execute(&dispatch, &mut memory, &mut KernelCache::default(), Budget::of(5_000));
 });

@@ -12,6 +12,7 @@ mod live;
 mod observers;
 mod scale;
 mod search_path;
+mod slow_model;
 mod slurm;
 #[path = "../support/standin.rs"]
 mod standin;

@@ -50,7 +50,7 @@ fn run_with(
         ..Dispatch::of_one_thread(CODE, simd, Geometry { dss: 2, eus_per_dss: 2, threads_per_eu: 4 })
     };
     let mut memory = HostileMemory::new(code, fill);
-    execute(&dispatch, &mut memory, cache, Budget { instructions: BUDGET })
+    execute(&dispatch, &mut memory, cache, Budget::of(BUDGET))
 }
 
 proptest! {

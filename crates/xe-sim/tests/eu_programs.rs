@@ -241,7 +241,9 @@ fn float_atomics() {
         let old: Vec<f32> = memory.words(B).into_iter().map(f32::from_bits).collect();
         let mut found: Vec<f32> = old.iter().copied().chain([sum]).collect();
         let mut left: Vec<f32> = old.iter().zip(&a).map(|(x, v)| x + v).chain([1.25]).collect();
-        [&mut found, &mut left].map(|values| values.sort_by(f32::total_cmp));
+        for values in [&mut found, &mut left] {
+            values.sort_by(f32::total_cmp);
+        }
         assert_eq!(found, left, "SIMD {}", kernel.simd());
     });
 }

@@ -12,6 +12,8 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
+use nix::sys::signal::SigSet;
+
 use super::extent::Extents;
 use super::sys::Mapping;
 use super::{LARGE_PAGE, Use, extent};
@@ -139,6 +141,8 @@ impl Drop for Scrubber {
 }
 
 fn run(shared: &Shared, map: &Mapping) {
+    // Those that end the process are for the supervisor, which passes them on to the client.
+    let _ = SigSet::all().thread_block();
     let mut state = shared.lock();
     loop {
         if state.stop {

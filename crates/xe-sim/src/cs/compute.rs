@@ -145,7 +145,7 @@ fn execute(
         Ok(dispatch) => dispatch,
         Err(error) => return Err(refuse(m, w, &error.to_string())),
     };
-    let outcome = launch::run(&m.memory, m.kernels, &dispatch);
+    let outcome = launch::run(&m.memory, m.kernels, &dispatch, m.ended);
     for missed in &outcome.unmapped {
         m.counters.kernel_unmapped_read += missed.read;
         m.counters.kernel_unmapped_written += missed.written;
@@ -165,6 +165,7 @@ fn execute(
         Err(
             error @ (ExecError::Unsupported { .. }
             | ExecError::Budget { .. }
+            | ExecError::Ended { .. }
             | ExecError::BarrierDeadlock { .. }
             | ExecError::BadDispatch(_)),
         ) => return Err(refuse(m, w, &error.to_string())),

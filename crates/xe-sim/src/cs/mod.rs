@@ -86,6 +86,8 @@ pub struct Machine<'a> {
     pub kernels: &'a mut KernelCache,
     /// Hardware threads of the card; `None`: its instruction set has no model, and dispatches change no memory.
     pub geometry: Option<Geometry>,
+    /// Whether the run is being ended: then a dispatch is not executed to its end.
+    pub ended: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Machine<'_> {

@@ -158,7 +158,7 @@ impl Device {
     }
 
     fn execute(&mut self, key: QueueKey) -> (bool, Stop) {
-        let Device { queues, vms, arena, mem, trace, counters, profile, kernels, geometry, .. } = self;
+        let Device { queues, vms, arena, mem, trace, counters, profile, kernels, geometry, ended, .. } = self;
         let Some(queue) = queues.get_mut(&key) else { return (false, Stop::Done) };
         let Some(vm) = vms.get(&queue.vm) else {
             return (false, Stop::Fault("the queue's VM was destroyed".to_owned()));
@@ -172,6 +172,7 @@ impl Device {
             counters,
             kernels,
             geometry: *geometry,
+            ended: ended.as_ref(),
         };
         machine.run()
     }

@@ -107,9 +107,15 @@ pub struct Device {
     /// Decoded kernels, by address.
     kernels: KernelCache,
     geometry: Option<Geometry>,
+    ended: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Device {
+    /// `ended`: whether the run is being ended. A dispatch that is executed then is given up, and said to be.
+    pub fn give_up_when(&mut self, ended: impl Fn() -> bool + Send + Sync + 'static) {
+        self.ended = Box::new(ended);
+    }
+
     pub fn new(
         profile: &'static Profile,
         arena: Arena,
@@ -135,6 +141,7 @@ impl Device {
             counters: Counters::default(),
             kernels: KernelCache::default(),
             geometry: profile.geometry(),
+            ended: Box::new(|| false),
         };
         device.trace.emit(Event::Start {
             version: TRACE_VERSION,

@@ -14,18 +14,29 @@ use super::port::{Port, PortStats};
 use super::thread::{Group, Meter, Pause, Stop, Thread};
 
 /// How much a dispatch may execute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+#[derive(Clone, Copy)]
+pub struct Budget<'a> {
     /// Instructions of all threads together.
     pub instructions: u64,
+    /// Asked now and then; true: nobody waits for the dispatch's end any more.
+    pub ended: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Default for Budget {
-    /// An hour or so of the model's time: for kernels that are known to end.
-    fn default() -> Self {
-        Self { instructions: 100_000_000_000 }
+impl Budget<'_> {
+    pub fn of(instructions: u64) -> Self {
+        Self { instructions, ended: &|| false }
     }
 }
+
+impl Default for Budget<'_> {
+    /// An hour or so of the model's time: for kernels that are known to end.
+    fn default() -> Self {
+        Self::of(100_000_000_000)
+    }
+}
+
+/// Instructions between two questions whether the dispatch is still wanted: a tenth of a second or so.
+const SLICE: u64 = 1_000_000;
 
 /// What a dispatch executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +58,11 @@ pub enum ExecError {
         "the kernel at {kernel:#x} was stopped after {instructions} instructions, at {offset:#x} (`{text}`)"
     )]
     Budget { kernel: u64, offset: u32, text: String, instructions: u64 },
+    #[error(
+        "the run was ended while the kernel at {kernel:#x} was executed, {instructions} instructions on this core of the host, at \
+         {offset:#x} (`{text}`): it needs more time, or never ends"
+    )]
+    Ended { kernel: u64, offset: u32, text: String, instructions: u64 },
     #[error(
         "memory fault: {} of {:#x}, by `{text}` at {offset:#x} of the kernel at {kernel:#x}",
         if fault.write { "write" } else { "read" }, fault.addr
@@ -70,7 +86,7 @@ pub fn execute(
     dispatch: &Dispatch<'_>,
     memory: &mut impl GpuMemory,
     cache: &mut KernelCache,
-    budget: Budget,
+    budget: Budget<'_>,
 ) -> Result<ExecStats, ExecError> {
     prepare(dispatch, memory, cache)?.run(memory, budget)
 }
@@ -124,7 +140,7 @@ impl Prepared<'_> {
     ///
     /// # Errors
     /// As for [`execute`].
-    pub fn run(&self, memory: &mut impl GpuMemory, budget: Budget) -> Result<ExecStats, ExecError> {
+    pub fn run(&self, memory: &mut impl GpuMemory, budget: Budget<'_>) -> Result<ExecStats, ExecError> {
         self.share(memory, budget, (0, 1), &AtomicBool::new(false))
     }
 
@@ -138,11 +154,11 @@ impl Prepared<'_> {
     pub fn run_parallel<M: GpuMemory + Send>(
         &self,
         memories: Vec<M>,
-        budget: Budget,
+        budget: Budget<'_>,
         serve: impl FnOnce(),
     ) -> Result<ExecStats, ExecError> {
         let count = memories.len().max(1) as u64;
-        let each = Budget { instructions: budget.instructions / count };
+        let each = Budget { instructions: budget.instructions / count, ..budget };
         let stop = AtomicBool::new(false);
         let results: Mutex<Vec<Result<ExecStats, ExecError>>> = Mutex::default();
         rayon::in_place_scope(|scope| {
@@ -170,7 +186,7 @@ impl Prepared<'_> {
     fn share(
         &self,
         memory: &mut impl GpuMemory,
-        budget: Budget,
+        budget: Budget<'_>,
         (share, of): (u64, u64),
         stop: &AtomicBool,
     ) -> Result<ExecStats, ExecError> {
@@ -186,13 +202,14 @@ impl Prepared<'_> {
     pub fn groups(
         &self,
         memory: &mut impl GpuMemory,
-        budget: Budget,
+        budget: Budget<'_>,
         numbers: impl Iterator<Item = u64>,
     ) -> Result<ExecStats, ExecError> {
         let (dispatch, code) = (self.dispatch, self.code);
         let mut port = Port::new(memory, dispatch);
         let spawner = Spawner::new(dispatch.geometry);
-        let mut meter = Meter { left: budget.instructions, ..Meter::default() };
+        let mut meter = Meter::default();
+        let mut reserve = Reserve { left: budget.instructions, ended: budget.ended };
         let count = dispatch.threads_per_group;
         let mut threads: Vec<Thread> = (0..count).map(|_| Thread::new()).collect();
         let mut ended = vec![false; threads.len()];
@@ -205,7 +222,7 @@ impl Prepared<'_> {
             }
             port.slm.fill(0);
             ended.fill(false);
-            run_group(code, &mut port, &mut meter, &mut threads, &mut ended)
+            run_group(code, &mut port, (&mut meter, &mut reserve), &mut threads, &mut ended)
                 .map_err(|error| error.of(dispatch.kernel_start, code))?;
             stats.groups += 1;
             stats.threads += u64::from(count);
@@ -227,9 +244,25 @@ impl ExecStats {
     }
 }
 
+/// What a dispatch may execute beyond what its meter has.
+struct Reserve<'a> {
+    left: u64,
+    ended: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Reserve<'_> {
+    /// False: nothing is left.
+    fn refill(&mut self, meter: &mut Meter) -> bool {
+        meter.left = self.left.min(SLICE);
+        self.left -= meter.left;
+        meter.left > 0
+    }
+}
+
 /// Why a group stopped, and where.
 enum GroupError {
     Budget { at: u32, instructions: u64 },
+    Ended { at: u32, instructions: u64 },
     Stopped { at: u32, why: Stop },
     Deadlock { waiting: u32, threads: u32 },
 }
@@ -244,6 +277,10 @@ impl GroupError {
             GroupError::Budget { at, instructions } => {
                 let (offset, text) = place(at);
                 ExecError::Budget { kernel, offset, text, instructions }
+            }
+            GroupError::Ended { at, instructions } => {
+                let (offset, text) = place(at);
+                ExecError::Ended { kernel, offset, text, instructions }
             }
             GroupError::Stopped { at, why: Stop::Fault(fault) } => {
                 let (offset, text) = place(at);
@@ -260,11 +297,37 @@ impl GroupError {
     }
 }
 
+/// Runs a thread to its end, then true, or to a barrier.
+fn turn<M: GpuMemory>(
+    thread: &mut Thread,
+    code: &Code,
+    port: &mut Port<'_, M>,
+    group: &mut Group,
+    meter: &mut Meter,
+    reserve: &mut Reserve<'_>,
+) -> Result<bool, GroupError> {
+    loop {
+        match thread.run(code, port, group, meter) {
+            Ok(Pause::Ended) => return Ok(true),
+            Ok(Pause::Barrier) => return Ok(false),
+            Ok(Pause::Budget) => {}
+            Err(why) => return Err(GroupError::Stopped { at: thread.ip, why }),
+        }
+        let (at, instructions) = (thread.ip, meter.instructions);
+        if (reserve.ended)() {
+            return Err(GroupError::Ended { at, instructions });
+        }
+        if !reserve.refill(meter) {
+            return Err(GroupError::Budget { at, instructions });
+        }
+    }
+}
+
 /// Runs a group's threads in turns, each to its end or to the next barrier.
 fn run_group<M: GpuMemory>(
     code: &Code,
     port: &mut Port<'_, M>,
-    meter: &mut Meter,
+    (meter, reserve): (&mut Meter, &mut Reserve<'_>),
     threads: &mut [Thread],
     ended: &mut [bool],
 ) -> Result<(), GroupError> {
@@ -273,13 +336,9 @@ fn run_group<M: GpuMemory>(
     loop {
         let (mut running, before) = (0, (meter.instructions, group.completed));
         for (thread, ended) in threads.iter_mut().zip(ended.iter_mut()).filter(|(_, ended)| !**ended) {
-            match thread.run(code, port, &mut group, meter) {
-                Ok(Pause::Ended) => *ended = true,
-                Ok(Pause::Barrier) => running += 1,
-                Ok(Pause::Budget) => {
-                    return Err(GroupError::Budget { at: thread.ip, instructions: meter.instructions });
-                }
-                Err(why) => return Err(GroupError::Stopped { at: thread.ip, why }),
+            match turn(thread, code, port, &mut group, meter, reserve)? {
+                true => *ended = true,
+                false => running += 1,
             }
         }
         if running == 0 {

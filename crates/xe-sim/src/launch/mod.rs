@@ -20,7 +20,7 @@ use view::{Space, Tally, View};
 
 /// Instructions that a dispatch may execute: some minutes of the model's time. A kernel that needs more may as well
 /// never end, and which of the two is not known.
-const BUDGET: Budget = Budget { instructions: 20_000_000_000 };
+const INSTRUCTIONS: u64 = 20_000_000_000;
 /// Threads of a dispatch from which on it is worth to spread them over the host's cores.
 const WORTH_SHARING: u64 = 64;
 
@@ -51,15 +51,21 @@ impl Fetch for Messenger {
     }
 }
 
-/// Executes a dispatch to its end.
-pub(crate) fn run(memory: &GpuMemory<'_>, kernels: &mut KernelCache, dispatch: &Dispatch<'_>) -> Outcome {
+/// Executes a dispatch to its end, unless `ended` says that nobody waits for it any more.
+pub(crate) fn run(
+    memory: &GpuMemory<'_>,
+    kernels: &mut KernelCache,
+    dispatch: &Dispatch<'_>,
+    ended: &(dyn Fn() -> bool + Sync),
+) -> Outcome {
+    let budget = Budget { instructions: INSTRUCTIONS, ended };
     let space = Space {
         vm: memory.vm,
         arena: memory.arena,
         pages: UserPages::default(),
         tally: Mutex::new(Tally::default()),
     };
-    let (result, native) = match execute(&space, memory, kernels, dispatch) {
+    let (result, native) = match execute(&space, memory, kernels, dispatch, budget) {
         Ok((stats, native)) => (Ok(stats), native),
         Err(error) => (Err(error), Native::default()),
     };
@@ -85,24 +91,25 @@ fn execute(
     memory: &GpuMemory<'_>,
     kernels: &mut KernelCache,
     dispatch: &Dispatch<'_>,
+    budget: Budget<'_>,
 ) -> Result<(ExecStats, Native), ExecError> {
     let mut view = View::new(space, memory.client);
     let prepared = eu::prepare(dispatch, &mut view, kernels)?;
-    if let Some(done) = native::run(memory, &mut view, &prepared, dispatch)? {
+    if let Some(done) = native::run(memory, &mut view, &prepared, dispatch, budget)? {
         return Ok(done);
     }
     let modelled = |stats| (stats, Native::default());
     let workers = rayon::current_num_threads();
     let threads = dispatch.groups().saturating_mul(dispatch.threads_per_group.into());
     if workers < 2 || dispatch.groups() < 2 || threads < WORTH_SHARING {
-        return prepared.run(&mut view, BUDGET).map(modelled);
+        return prepared.run(&mut view, budget).map(modelled);
     }
     let (errands, inbox) = mpsc::channel::<Errand>();
     let views: Vec<_> = (0..workers).map(|_| View::new(space, Messenger(errands.clone()))).collect();
     // The inbox closes when the last view is gone.
     drop(errands);
     let client = memory.client;
-    let result = prepared.run_parallel(views, BUDGET, || {
+    let result = prepared.run_parallel(views, budget, || {
         let mut client = client;
         for errand in inbox {
             // A view that does not wait any more has failed by itself.

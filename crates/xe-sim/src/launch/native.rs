@@ -10,11 +10,11 @@ mod tests;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use super::Fetch;
 use super::view::View;
-use super::{BUDGET, Fetch};
 use crate::cs::memory::GpuMemory;
 use crate::device::vm::VA_MASK;
-use crate::eu::{self, Dispatch, ExecError, ExecStats, Fault, Idiom, Prepared};
+use crate::eu::{self, Budget, Dispatch, ExecError, ExecStats, Fault, Idiom, Prepared};
 
 /// Groups of a dispatch from which on this is worth its while.
 const WORTH: u64 = 64;
@@ -70,9 +70,10 @@ pub(super) fn run<F: Fetch>(
     view: &mut View<'_, F>,
     prepared: &Prepared<'_>,
     dispatch: &Dispatch<'_>,
+    budget: Budget<'_>,
 ) -> Result<Option<(ExecStats, Native)>, ExecError> {
     let before = view.tally().clone();
-    let done = attempt(memory, view, prepared, dispatch)?;
+    let done = attempt(memory, view, prepared, dispatch, budget)?;
     if done.is_none() {
         view.set_tally(before);
     }
@@ -84,6 +85,7 @@ fn attempt<F: Fetch>(
     view: &mut View<'_, F>,
     prepared: &Prepared<'_>,
     dispatch: &Dispatch<'_>,
+    budget: Budget<'_>,
 ) -> Result<Option<(ExecStats, Native)>, ExecError> {
     let Some(idiom) = prepared.idiom() else { return Ok(None) };
     let groups = dispatch.groups();
@@ -96,7 +98,7 @@ fn attempt<F: Fetch>(
     for number in sample(full) {
         let mut recorder = Recorder { view, log: Vec::new() };
         // What stops a sample stops the dispatch, which is executed to find out where.
-        let Ok(done) = prepared.groups(&mut recorder, BUDGET, std::iter::once(number)) else {
+        let Ok(done) = prepared.groups(&mut recorder, budget, std::iter::once(number)) else {
             return Ok(None);
         };
         stats.add(&done);
@@ -132,7 +134,7 @@ fn attempt<F: Fetch>(
             }
         }
     }
-    stats.add(&prepared.groups(view, BUDGET, std::iter::once(full))?);
+    stats.add(&prepared.groups(view, budget, std::iter::once(full))?);
     (stats.groups, stats.threads) = (groups, groups * u64::from(dispatch.threads_per_group));
     Ok(Some((stats, Native { groups: full, bytes, sampled })))
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, pthread_sigmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getpgid, getpgrp};
@@ -32,6 +33,15 @@ impl Signals {
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// Whether one has come that was not passed on yet; for other threads, too.
+    pub(super) fn waiting(&self) -> io::Result<impl Fn() -> bool + Send + Sync + 'static> {
+        let fd = self.fd.as_fd().try_clone_to_owned()?;
+        Ok(move || {
+            let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+        })
     }
 
     /// Sends what has come to the client. A signal that the terminal sent to the whole foreground group has reached

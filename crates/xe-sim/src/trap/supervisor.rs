@@ -93,7 +93,9 @@ impl Supervisor {
             device_file: files.arena(),
         });
         let memory = Box::new(RemoteMem(Rc::clone(&shared)));
-        let device = Device::new(profile, arena, memory, trace, faults);
+        let mut device = Device::new(profile, arena, memory, trace, faults);
+        // A dispatch may be executed for minutes; meanwhile nothing else is looked at.
+        device.give_up_when(signals.waiting()?);
         let now = Instant::now();
         Ok(Supervisor {
             shared,

@@ -61,7 +61,7 @@ impl<'a> Launch<'a> {
     }
 
     pub fn try_run(&self, memory: &mut Memory) -> Result<ExecStats, ExecError> {
-        let budget = Budget { instructions: self.budget };
+        let budget = Budget::of(self.budget);
         self.with_dispatch(memory, |dispatch, memory| {
             execute(dispatch, memory, &mut KernelCache::default(), budget)
         })
