@@ -69,11 +69,8 @@ fn status(arm: &ArmSummary) -> TestCaseStatus {
     };
     let of = format!("{} ({} of {} planned runs)", arm.verdict, arm.runs, arm.planned);
     match (arm.as_expected, arm.runs) {
-        (_, 0) => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message("not run");
-            status
-        }
+        // Interrupted, or out of time: no pass, and not left out by anyone's choice either.
+        (_, 0) => not(NonSuccessKind::Error, "incomplete", "not run".to_owned()),
         (Some(Expected::Met) | None, runs) if runs < arm.planned && !faulty(arm) => {
             not(NonSuccessKind::Error, "incomplete", of)
         }

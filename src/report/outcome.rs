@@ -21,7 +21,8 @@ pub fn exit(arms: &[Arm], summaries: &[ArmSummary], left_out: &[LeftOut]) -> Exi
         arms.iter().zip(summaries).any(|(arm, s)| arm.positive_control && s.count("corrupt") == 0);
     // An arm that is expected to be untestable, and is, is as expected.
     let no_verdict = |s: &ArmSummary| {
-        s.runs < s.planned
+        s.runs == 0
+            || s.runs < s.planned
             || matches!(s.as_expected, Some(Expected::NoVerdict | Expected::NotMeasured))
             || (s.as_expected.is_none() && s.inconclusive() > 0)
     };

@@ -71,6 +71,19 @@ fn a_limit_of_time_alone_raises_no_number_of_runs_and_resume_says_the_rule_in_fl
 }
 
 #[test]
+fn arms_that_never_ran_are_no_pass_though_nothing_is_expected_of_them() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = dir.path().join("results");
+    let args = ["mock-run", "pass", "--max-time", "0s", "--results", results.to_str().expect("UTF-8")];
+    let out = tool(dir.path(), &args);
+    assert_eq!(out.status.code(), Some(12), "{}", crate::support::text(&out.stderr));
+    let results = crate::support::results_in(&results, "mock");
+    let xml = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", "junit"]);
+    assert!(xml.contains("skipped=\"0\" failures=\"0\" errors=\"1\""), "{xml}");
+    assert!(xml.contains("message=\"not run\" type=\"incomplete\""), "{xml}");
+}
+
+#[test]
 fn a_comparison_under_a_rule_is_told_as_one() {
     let dir = tempfile::tempdir().expect("tempdir");
     // Two failures in two runs against none in eight: Fisher's p is 1/45, a difference if the runs had been fixed before.
