@@ -15,7 +15,10 @@ use crate::matrix::{Matrix, expand};
 use crate::model::arm::{Arm, ExpectedVerdict};
 use crate::plan::Plan;
 use crate::report::Section;
+use crate::report::aggregate::ArmSummary;
 use crate::report::regression::neo_version;
+use crate::report::words::plural;
+use crate::results::manifest::INJECTED;
 
 /// The baseline beside `matrix`, checked against it: a row that can never occur is an error before anything runs.
 pub fn baseline(path: &Path, matrix: &Matrix) -> Result<Option<Baseline>, Failure> {
@@ -75,6 +78,7 @@ fn update(args: &UpdateArgs) -> Result<Exit, Failure> {
             "give whole results: `run … --resume DIR` does what is missing, or run again",
         ));
     }
+    whole(&report.sections)?;
     let version = one_version(&report.sections)?;
     let drivers = args.drivers.clone().unwrap_or_else(|| format!(">={version}"));
     let range: Range =
@@ -117,6 +121,35 @@ fn update(args: &UpdateArgs) -> Result<Exit, Failure> {
     }
     crate::cmd::report::write(Some(&path), &new)?;
     Ok(Exit::AsExpected)
+}
+
+/// Refuses results that do not say what the driver does: of devices that injected faults, and of arms that look clean because
+/// runs are missing.
+fn whole(sections: &[Section]) -> Result<(), Failure> {
+    if let Some(section) = sections.iter().find(|section| section.key.device.contains(INJECTED)) {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            format!(
+                "these results are of {}: they say nothing of the driver without the faults",
+                section.key.device
+            ),
+            "give results of runs without --fault",
+        ));
+    }
+    let cut = |arm: &&ArmSummary| arm.verdict.word == "clean" && arm.runs < arm.planned;
+    match sections.iter().flat_map(|section| &section.summaries).find(cut) {
+        Some(arm) => Err(Failure::with_help(
+            Exit::IncompatibleRecording,
+            format!(
+                "{} has {} of its {}: a baseline is not made of a part of the runs",
+                arm.id,
+                arm.runs,
+                plural(arm.planned, "run")
+            ),
+            "`run … --resume DIR` does what is missing",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn one_version(sections: &[Section]) -> Result<Version, Failure> {

@@ -47,6 +47,10 @@ pub fn updated(old: &str, observed: &[Observed], words: &Words<'_>) -> Result<St
         }
     }
     drop_empty(&mut document);
+    if old.trim().is_empty() && ranges(&mut document).is_none() {
+        // Nothing to say needs no file.
+        return Ok(old.to_owned());
+    }
     Ok(document.to_string())
 }
 
@@ -200,6 +204,8 @@ mod tests {
             updated(&twice, &[observed("a", ExpectedVerdict::Clean, State::NoVerdict)], &WORDS).unwrap(),
             twice
         );
+        let met = [observed("a", ExpectedVerdict::Clean, State::AsExpected)];
+        assert_eq!(updated("", &met, &WORDS).unwrap(), "", "no file is needed");
         // Clean now, and the matrix expects that anyway: the row goes.
         let fixed = Observed {
             matrix_says: Some(ExpectedVerdict::Clean),

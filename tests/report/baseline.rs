@@ -108,6 +108,32 @@ fn damaged_results_make_no_baseline() {
 }
 
 #[test]
+fn results_with_injected_faults_and_arms_that_lack_runs_make_no_baseline() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=corrupt"], &[]);
+    let path = matrix(dir.path(), "version = 1\nmatrix = \"smoke\"\n");
+    let told = |change: &dyn Fn(&mut serde_json::Value)| {
+        let file = results.join("manifest.json");
+        let whole = std::fs::read_to_string(&file).expect("manifest");
+        let mut changed: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
+        change(&mut changed);
+        std::fs::write(&file, changed.to_string()).expect("written");
+        let args =
+            ["expectations", "update", path.to_str().expect("UTF-8"), results.to_str().expect("UTF-8")];
+        let out = tool(dir.path(), &args);
+        std::fs::write(&file, whole).expect("written");
+        (out.status.code(), text(&out.stderr))
+    };
+    let (code, err) = told(&|m| m["device"] = "sim:a770 with injected faults exec:EIO@9".into());
+    assert!(
+        code == Some(2) && err.contains("say nothing of the driver without the faults"),
+        "{code:?} {err}"
+    );
+    let (code, err) = told(&|m| m["arms"][0]["repeats"] = 3.into());
+    assert!(code == Some(40) && err.contains("has 1 of its 3 runs"), "{code:?} {err}");
+}
+
+#[test]
 fn a_row_of_other_drivers_does_not_count() {
     let dir = tempfile::tempdir().expect("tempdir");
     matrix(dir.path(), &row("<20", "over/file-r", "clean"));
