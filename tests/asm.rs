@@ -115,6 +115,24 @@ fn source_lines_stand_in_the_isa_that_a_run_compiled_or_loaded() {
 }
 
 #[test]
+fn names_in_a_file_give_the_terminal_no_orders() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut image = std::fs::read(module(dir.path(), |_| {})).unwrap();
+    for at in 0..image.len() {
+        if image[at..].starts_with(b"priv0") && !image[..at].ends_with(b"no") {
+            image[at..at + 5].copy_from_slice(b"p\x1b[1m");
+        }
+    }
+    std::fs::write(dir.path().join("image.bin"), image).unwrap();
+    for args in [&["asm", "image.bin", "-o", "out"][..], &["inspect", "--kernels", "image.bin"]] {
+        let said = stdout(&tool(args, dir.path()));
+        assert!(said.contains("p\u{fffd}[1m") && !said.contains('\u{1b}'), "{said:?}");
+    }
+    let output = tool(&["asm", "/dev/null"], dir.path());
+    assert!(stderr(&output).contains("/dev/null is not a regular file"), "{}", stderr(&output));
+}
+
+#[test]
 fn starts_are_interleaved_and_a_failed_one_has_no_time() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (

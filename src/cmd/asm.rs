@@ -14,6 +14,7 @@ use crate::cli::asm::AsmArgs;
 use crate::cmd::Failure;
 use crate::cmd::asm_lines::{SourceLines, Woven};
 use crate::cmd::on_device::Stand;
+use crate::cmd::say::harmless;
 use crate::driver::DriverStore;
 use crate::exit::Exit;
 use crate::inspect::{self, FileReport, Limits, targets};
@@ -52,21 +53,17 @@ fn from_file(args: &AsmArgs, file: &Path, pick: &Pick, out: &Path) -> Result<Exi
             )
         })?),
     };
-    let bytes = fs::read(file).map_err(|error| {
-        Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", file.display()))
-    })?;
     let mut zebins: Vec<(String, Vec<u8>)> = Vec::new();
-    let report =
-        inspect::extract(&file.display().to_string(), &bytes, Limits::default(), &mut |image, bytes| {
-            let Some(target) = &image.target else { return };
-            let ip = target.ip.as_deref().and_then(targets::Ip::parse);
-            let kernels = image.kernels.iter().flatten().any(|kernel| pick.takes(&kernel.name));
-            if kernels && wanted.is_none_or(|wanted| ip == Some(wanted)) {
-                let device =
-                    target.acronyms.first().map_or_else(|| target.name.clone(), |name| (*name).to_owned());
-                zebins.push((device, bytes.to_vec()));
-            }
-        });
+    let report = super::inspect::read(file, Limits::default(), &mut |image, bytes| {
+        let Some(target) = &image.target else { return };
+        let ip = target.ip.as_deref().and_then(targets::Ip::parse);
+        let kernels = image.kernels.iter().flatten().any(|kernel| pick.takes(&kernel.name));
+        if kernels && wanted.is_none_or(|wanted| ip == Some(wanted)) {
+            let device =
+                target.acronyms.first().map_or_else(|| target.name.clone(), |name| (*name).to_owned());
+            zebins.push((device, bytes.to_vec()));
+        }
+    })?;
     let compiler = compiler(&args.driver)?;
     let mut found = Vec::new();
     for (index, (device, bytes)) in zebins.iter().enumerate() {
@@ -276,8 +273,9 @@ fn finish(
             text.push('\n');
         }
     }
-    super::say::print(&text)?;
+    super::say::print(&harmless(&text))?;
     if picked.is_empty() {
+        let why_not = harmless(why_not);
         return Err(Failure::new(Exit::NothingSelected, format_args!("no kernel matched: {why_not}")));
     }
     Ok(Exit::AsExpected)

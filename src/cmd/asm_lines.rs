@@ -1,7 +1,8 @@
 //! Source lines in the listings of `asm`: the debug information of a zebin, and the source files that are here.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
@@ -57,7 +58,8 @@ struct Sources {
 }
 
 impl Sources {
-    /// The paths come from the image: nothing but plain files is read, and no more than this of all.
+    /// The paths come from the image: nothing but plain files is read, and no more than this of all. Files of the kernel say
+    /// that they are plain and of no length, and may have no end (`/proc/self/pagemap`, `/proc/kmsg`): nothing is read of them.
     const MOST: u64 = 64 << 20;
 
     fn line(&mut self, file: &Path, line: u64) -> Option<String> {
@@ -71,7 +73,23 @@ impl Sources {
     fn read(&mut self, file: &Path) -> Option<Vec<String>> {
         let meta = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
         self.bytes = self.bytes.checked_add(meta.len()).filter(|bytes| *bytes <= Self::MOST)?;
-        let text = fs::read(file).ok()?;
+        let mut text = Vec::new();
+        File::open(file).ok()?.take(meta.len()).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_an_end_are_not_read() {
+        let mut sources = Sources::default();
+        assert_eq!(sources.line(Path::new("/proc/self/status"), 1), None);
+        let here = tempfile::NamedTempFile::new().unwrap();
+        fs::write(here.path(), "one\ntwo").unwrap();
+        assert_eq!(sources.line(here.path(), 2).as_deref(), Some("two"));
+        assert_eq!(sources.line(here.path(), 3), None);
     }
 }

@@ -79,7 +79,7 @@ pub fn inspect_files(args: &InspectArgs) -> Result<Exit, Failure> {
                 text.push_str(&inspect_compile::text(&file.compiled));
             }
         }
-        text
+        super::say::harmless(&text)
     };
     print(&text)?;
     Ok(exit)
@@ -95,7 +95,12 @@ fn verdict(files: &[FileOutput]) -> Exit {
     }
 }
 
-fn read(path: &Path, limits: Limits, take: &mut dyn FnMut(&Image, &[u8])) -> Result<FileReport, Failure> {
+/// What device code a plain file holds, with the bytes of every image.
+pub(super) fn read(
+    path: &Path,
+    limits: Limits,
+    take: &mut dyn FnMut(&Image, &[u8]),
+) -> Result<FileReport, Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", path.display()))
     };

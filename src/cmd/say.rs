@@ -27,6 +27,11 @@ pub(super) fn print_bytes(bytes: &[u8]) -> Result<Exit, Failure> {
     }
 }
 
+/// Text with names from a file that need not be well meant: they give a terminal no orders.
+pub(super) fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+}
+
 /// Something that was to be shown did not get out.
 static LOST: AtomicBool = AtomicBool::new(false);
 
