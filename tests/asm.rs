@@ -200,6 +200,12 @@ fn cold_starts_have_no_cache_and_warm_ones_find_what_a_start_before_left() {
         .map(|row| row["seconds"].as_array().unwrap().len())
         .collect();
     assert_eq!(rows, [2, 2, 2, 2], "two builds, two kinds: what filled the caches is not among the times");
+
+    // A build that keeps nothing has warm starts in name only.
+    let args = ["startup", "--device", "sim:a770", "--runs", "1", "--cache", "warm", "--build", &build("a")];
+    let output = tool(&[&args[..], &["--build", "none=true"]].concat(), dir.path());
+    let said = stdout(&output);
+    assert!(said.contains("none: no start filled its cache") && !said.contains("a: no start"), "{said}");
 }
 
 #[test]

@@ -22,6 +22,9 @@ struct Row {
     median: Option<Median>,
     /// To the first build, within each repetition.
     ratio: Option<Median>,
+    /// Of warm starts: the start that fills the cache left something in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filled: Option<bool>,
 }
 
 pub fn startup(args: &StartupArgs) -> Result<Exit, Failure> {
@@ -70,9 +73,12 @@ fn measure(
     directory: &std::path::Path,
 ) -> Result<Vec<Row>, Failure> {
     let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut filled: BTreeMap<&str, bool> = BTreeMap::new();
     if cache == Cache::Warm {
         for build in &args.builds {
             once(args, stand, build, cache, directory)?;
+            let left = std::fs::read_dir(directory.join(&build.name));
+            filled.insert(&build.name, left.is_ok_and(|mut left| left.next().is_some()));
         }
     }
     for repetition in 0..args.runs as usize {
@@ -95,6 +101,7 @@ fn measure(
             seconds: of(build).clone(),
             median: median(of(build)),
             ratio: base.and_then(|base| ratio(base, of(build))),
+            filled: filled.get(build.name.as_str()).copied(),
         })
         .collect())
 }
@@ -137,6 +144,13 @@ fn table(rows: &[Row], stand: &Stand, simulated: bool) -> String {
         format!("device   {}\ndriver   {}\n", stand.device.name(), super::drivers::headline(&stand.tree));
     if simulated {
         text.push_str("note     a simulated device: these times are this machine's, not a card's\n");
+    }
+    for row in rows.iter().filter(|row| row.filled == Some(false)) {
+        let _ = writeln!(
+            text,
+            "note     {}: no start filled its cache: its warm starts found it empty",
+            row.build
+        );
     }
     let _ = writeln!(
         text,
