@@ -9,7 +9,7 @@ use crate::stats::{self, Rate};
 
 /// The table of places, then what is concluded. `asked` is the error that was asked for.
 pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> String {
-    let mut out = table(question, search);
+    let mut out = table(question, search, conclusion.contradiction.is_none());
     out.push('\n');
     match (&conclusion.found, &conclusion.contradiction) {
         (Some(found), _) => place(question, conclusion, found, &mut out),
@@ -22,8 +22,9 @@ pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> St
     out
 }
 
-/// One line a place that was run or cannot be.
-pub fn table(question: &Question, search: &Search) -> String {
+/// One line a place that was run or cannot be. `likely`: with the probability of each place to be the first bad one, which
+/// takes for granted that there is one change between the ends.
+pub fn table(question: &Question, search: &Search, likely: bool) -> String {
     let width = question.places.iter().map(|p| p.label.chars().count()).max().unwrap_or(0);
     let posterior = search.posterior();
     let mut out = String::new();
@@ -42,7 +43,7 @@ pub fn table(question: &Question, search: &Search) -> String {
         };
         let probability = posterior.as_ref().and_then(|p| p.first.get(position)).copied().unwrap_or(0.0);
         let _ = write!(out, "  {:<width$}  {said}", place.label);
-        if probability >= 0.000_5 {
+        if likely && probability >= 0.000_5 {
             let _ = write!(out, "   first bad with {}", stats::rate::percent(probability));
         }
         if !place.same_as.is_empty() {
@@ -116,5 +117,42 @@ fn named(question: &Question, oddity: &Oddity) -> String {
             format!("{oddity}, {}", question.label(question.places.len().saturating_sub(1)))
         }
         Oddity::NoPlaceFits => oddity.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Place, VERSION};
+    use super::super::search::{Settings, Step};
+    use super::*;
+    use crate::probe::{Answer, Target};
+
+    #[test]
+    fn a_search_that_found_no_failure_names_no_first_bad_place() {
+        let place = |label: &str| Place {
+            label: label.to_owned(),
+            same_as: Vec::new(),
+            arm: label.to_owned(),
+            driver: String::new(),
+            broken: None,
+            reused: Tally::default(),
+        };
+        let question = Question {
+            version: VERSION,
+            verb: "bisect".to_owned(),
+            matrix: "m".to_owned(),
+            arm: "a".to_owned(),
+            looking: Looking::Broken,
+            target: Target::default(),
+            settings: Settings::default(),
+            batch: 1,
+            places: vec![place("old"), place("new")],
+        };
+        let mut search = question.search();
+        (0..9).for_each(|_| search.record(1, Answer::Clean));
+        let say = |end: &Step| text(&question, &search, &Conclusion::of(&search, end));
+        let none = say(&Step::Contradiction(Oddity::NotReproduced { runs: 9 }));
+        assert!(none.contains("no failure in 9 runs") && !none.contains("first bad"), "{none}");
+        assert!(say(&search.next()).contains("first bad with"), "while it goes on");
     }
 }

@@ -98,7 +98,7 @@ fn run(
     let end = match end {
         Ok(end) => end,
         Err(stop) => {
-            print(&text::table(&question, &search));
+            print(&text::table(&question, &search, true));
             return Err(stopped(stop, &dir));
         }
     };
