@@ -183,6 +183,7 @@ impl Prober {
         manifest.runtimes = super::sycl::identities(&sycl);
         // The matrix has them; the search did not ask for them.
         manifest.left_out.clear();
+        manifest.excluded.clear();
         manifest.matrix = format!("{}-{verb}", prepared.matrix.name);
         let (recorder, records) = open_results(&mut manifest, question, args)?;
         let known: HashMap<_, _> =

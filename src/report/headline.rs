@@ -25,7 +25,11 @@ impl Headline {
         if !report.problems.is_empty() {
             text += &format!("; {} could not be read", plural(report.problems.len(), "part"));
         }
-        Headline { text, colour: worst.map_or("lightgrey", colour) }
+        let colour = match worst {
+            Some(Exit::AsExpected) if report.sections.iter().any(nothing_expected) => "lightgrey",
+            worst => worst.map_or("lightgrey", colour),
+        };
+        Headline { text, colour }
     }
 
     /// The form that shields.io reads from an address (schema version 1).
@@ -68,6 +72,7 @@ pub fn line(section: &Section) -> String {
     }
     let unmet = section.summaries.iter().filter(|s| s.as_expected == Some(Expected::Unmet)).count();
     let outcome = match section.exit {
+        Exit::AsExpected if nothing_expected(section) => "nothing was expected".to_owned(),
         Exit::AsExpected => "as expected".to_owned(),
         Exit::OnlyImprovements => "only improvements".to_owned(),
         Exit::Inconclusive => "inconclusive".to_owned(),
@@ -75,6 +80,11 @@ pub fn line(section: &Section) -> String {
         _ => format!("{unmet} not as expected"),
     };
     format!("{} on {}: {}; {outcome}", section.key.matrix, section.key.device, parts.join(", "))
+}
+
+/// No arm has an expectation: those of a search, and of a matrix that says none.
+fn nothing_expected(section: &Section) -> bool {
+    section.summaries.iter().all(|summary| summary.as_expected.is_none())
 }
 
 fn badness(exit: Exit) -> u8 {
@@ -93,5 +103,39 @@ fn colour(exit: Exit) -> &'static str {
         Exit::OnlyImprovements => "green",
         Exit::Inconclusive => "yellow",
         _ => "red",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+    use crate::results::Loaded;
+
+    #[test]
+    fn what_nobody_expected_is_not_as_expected() {
+        let headline = |expected: bool| {
+            let arm = fixture::arm("a", |arm| {
+                arm.repeats = 1;
+                let expectation = serde_json::json!({ "verdict": "corrupt" });
+                arm.expect = expected.then(|| serde_json::from_value(expectation).unwrap());
+            });
+            let manifest = serde_json::from_value(serde_json::json!({
+                "version": 1, "tool": "0", "matrix": "m", "matrix_sha256": "0", "seed": 1,
+                "started": "2026-11-29T15:12:00Z", "device": "sim:a770", "drivers": {},
+                "arms": [arm], "excluded": [], "environment": { "machine": "m1" },
+            }));
+            let results = Loaded {
+                dir: "a".into(),
+                manifest: manifest.unwrap(),
+                records: vec![fixture::record(&arm, 0, true)],
+                whole_bytes: 0,
+                torn_bytes: 0,
+            };
+            let Headline { text, colour } = Headline::of(&Report::of(vec![results], vec![]));
+            format!("{text} {colour}")
+        };
+        assert_eq!(headline(false), "m on sim:a770: 1 arm, 1 corrupt; nothing was expected lightgrey");
+        assert_eq!(headline(true), "m on sim:a770: 1 arm, 1 corrupt; as expected brightgreen");
     }
 }
