@@ -6,8 +6,8 @@ use super::search::SearchArgs;
 
 /// Run an arm with each debug key of a list, one at a time, on and off.
 ///
-/// Sorts the keys into: cured, unchanged, new failure, unknown to this driver, value not taken (read as another). A cure has to be clean as often as it takes to
-/// exclude luck.
+/// Sorts the keys into: cured, unchanged, new failure, unknown to this driver (or, of one value, its default), value not
+/// taken (read as another). A cure has to be clean as often as it takes to exclude luck.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     repro-matrix keys m.toml --arm over/file-r --keys MakeEachAllocationResident=2,EnableDirectSubmission\n  \

@@ -64,6 +64,8 @@ const UNKNOWN: &str = "unknown to this driver";
 const NOT_TAKEN: &str = "value not taken";
 /// Not echoed, while another value of the key was.
 const DEFAULT: &str = "unchanged: the value is the driver's default";
+/// Not echoed, and no other value was tried: a key that is not known and a default look alike.
+const UNKNOWN_OR_DEFAULT: &str = "unknown to this driver, or its default value";
 const OPEN: &str = "no answer";
 
 /// (key, value) in order, each once.
@@ -163,7 +165,11 @@ fn sweep(
         .map(|((key, _), _)| key)
         .collect();
     for ((key, value), (what, why)) in keys.iter().zip(&settled) {
-        let what = if *what == UNKNOWN && known.contains(key) { DEFAULT } else { what };
+        let what = match *what {
+            UNKNOWN if known.contains(key) => DEFAULT,
+            UNKNOWN if keys.iter().filter(|(other, _)| other == key).count() == 1 => UNKNOWN_OR_DEFAULT,
+            what => what,
+        };
         let why = why.as_ref().map(|why| format!("   ({why})")).unwrap_or_default();
         prober.say(&format!("key      {key}={value}: {what}"));
         sorted.entry(what).or_default().push(format!("{key}={value}{why}"));

@@ -411,7 +411,7 @@ fn keys_are_sorted_into_cures_and_others() {
         ])
         .args([
             "--keys",
-            "MakeEachAllocationResident=2,MakeEachAllocationResident=2x,NoSuchKeyAtAll=1",
+            "MakeEachAllocationResident=2,MakeEachAllocationResident=2x,NoSuchKeyAtAll,ForcePreemptionMode=-1",
             "--pattern",
             "*MmapCreate",
             "--list",
@@ -428,7 +428,10 @@ fn keys_are_sorted_into_cures_and_others() {
     };
     assert!(under("cured (").contains("MakeEachAllocationResident=2"), "{text}");
     assert!(under("unchanged (").contains("EnableBOMmapCreate"), "{text}");
-    assert!(under("unknown to this driver (").contains("NoSuchKeyAtAll=1"), "{text}");
+    assert!(under("unknown to this driver (2)").contains("NoSuchKeyAtAll=1"), "{text}");
+    // Not echoed either: -1 is the driver's default.
+    let either = under("unknown to this driver, or its default value (1)");
+    assert!(either.contains("ForcePreemptionMode=-1"), "{text}");
     // The driver reads the 2 of it.
     let not_taken = under("value not taken (1)");
     assert!(not_taken.contains("MakeEachAllocationResident=2x as 2"), "{text}");
