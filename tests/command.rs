@@ -77,3 +77,37 @@ expect = "clean"
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
+
+#[test]
+fn a_command_that_never_comes_to_level_zero_breaks_no_observer_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let matrix = r#"
+name = "elsewhere"
+[defaults]
+source = "none"
+device = "sim:a770-residency"
+observers = ["neo-log", "sim", "maps", "ze-api"]
+[sources.none]
+kind = "none"
+[variants.prints]
+front_end = "command"
+command = ["echo", "wrong=0"]
+extract = { wrong = 'wrong=(\d+)' }
+[variants.dies]
+front_end = "command"
+command = ["sh", "-c", "kill -SEGV $$"]
+extract = { exit_wrong = [1] }
+[[product]]
+variants = ["prints", "dies"]
+"#;
+    std::fs::write(dir.path().join("elsewhere.toml"), matrix).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_repro-matrix"))
+        .args(["run", "elsewhere.toml", "--plain"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = |arm: &str| text.lines().find(|line| line.trim_start().starts_with(arm)).unwrap_or_default();
+    assert!(said("prints").contains("untestable"), "{output:?}");
+    assert!(said("dies").contains("crash"), "{output:?}");
+}

@@ -40,14 +40,16 @@ impl Observers {
         let known =
             sim::Known { phases: result.map_or(&[], |result| &result.phases), private_surfaces: &surfaces };
         let has = |observer| arm.observers.contains(&observer);
+        let loaded = self.loaded(raw);
+        let ze_api = has(Observer::ZeApi).then(|| keep(calls(raw, result, &loaded), &mut broken).flatten());
         let facts = Facts {
             neo: has(Observer::NeoLog).then(|| keep(driver_log(raw), &mut broken)).flatten(),
             strace: raw.strace.as_deref().and_then(|path| keep(requests(path), &mut broken)),
             sim: raw.trace.as_deref().and_then(|path| keep(simulated(path, known), &mut broken)),
-            loaded: Some(self.loaded(raw)),
+            loaded: Some(loaded),
             kernel_log: raw.kernel_log.as_ref().map(|log| kernel(raw, log, device)),
             runtime: None,
-            ze_api: has(Observer::ZeApi).then(|| keep(calls(raw, result), &mut broken).flatten()).flatten(),
+            ze_api: ze_api.flatten(),
             xe_trace: raw.xe_trace.as_ref().and_then(|trace| keep(tracepoints(trace, device), &mut broken)),
         };
         (facts, broken)
@@ -83,8 +85,13 @@ fn driver_log(raw: &RawRun) -> Result<NeoFacts, String> {
     ))
 }
 
-/// The loader writes its trace to stderr. `None`: the program ended before it came to Level Zero, by its own account.
-fn calls(raw: &RawRun, result: Option<&ReproResult>) -> Result<Option<ZeApiFacts>, String> {
+/// The loader writes its trace to stderr. `None`: the program did not come to Level Zero, by its own account or because no
+/// process of it had the loader mapped.
+fn calls(
+    raw: &RawRun,
+    result: Option<&ReproResult>,
+    loaded: &LoadedDriver,
+) -> Result<Option<ZeApiFacts>, String> {
     let path = &raw.stderr.path;
     let log = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let facts = ze_api::parse(&log);
@@ -92,7 +99,10 @@ fn calls(raw: &RawRun, result: Option<&ReproResult>) -> Result<Option<ZeApiFacts
         return Ok(Some(facts));
     }
     let error = result.and_then(|result| result.error.as_ref());
-    if error.is_some_and(|error| error.phase == Phase::SetUp) {
+    let is_loader = |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("libze_loader"));
+    if error.is_some_and(|error| error.phase == Phase::SetUp)
+        || !loaded.libraries.iter().any(|library| is_loader(&library.path))
+    {
         return Ok(None);
     }
     // No layer, no trace: silence would read as "nothing was called".

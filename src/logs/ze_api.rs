@@ -22,6 +22,16 @@ use super::lines::{self, LineSink};
 /// Names kept: an API has some hundred entry points, a module some thousand kernels.
 const MOST: usize = 4096;
 
+/// The calls that launch the kernel `hKernel`. (`zeCommandListAppendLaunchMultipleKernelsIndirect` launches a list of which the
+/// trace tells the address.)
+const LAUNCHES: [&str; 5] = [
+    "zeCommandListAppendLaunchKernel",
+    "zeCommandListAppendLaunchKernelIndirect",
+    "zeCommandListAppendLaunchKernelWithArguments",
+    "zeCommandListAppendLaunchKernelWithParameters",
+    "zeCommandListAppendLaunchCooperativeKernel",
+];
+
 /// Facts of a trace; other lines of the same stream are passed over.
 pub fn parse(log: &[u8]) -> ZeApiFacts {
     let mut parser = Parser::default();
@@ -164,7 +174,7 @@ impl Parser {
                     kernel.set.insert(index, size);
                 }
             }
-            "zeCommandListAppendLaunchKernel" => {
+            name if LAUNCHES.contains(&name) => {
                 if let Some(kernel) = self.kernel(call) {
                     kernel.launches += 1;
                 }
@@ -238,11 +248,14 @@ mod tests {
             "SUCCESS (ZE_RESULT_SUCCESS) in zeKernelGetProperties(hKernel=0x555564ebdb48, pKernelProperties={stype=0x7ffc8e4a6698, numKernelArgs=3, localMemSize=0, privateMemSize=45568, spillMemSize=0, uuid={kid=0, mid=0}})",
             "SUCCESS (ZE_RESULT_SUCCESS) in zeKernelSetArgumentValue(hKernel=0x555564ebdb48, argIndex=1, argSize=1424, pArgValue=0x5555656a6930)",
             "SUCCESS (ZE_RESULT_SUCCESS) in zeCommandListAppendLaunchKernel(hCommandList=0x1, hKernel=0x555564ebdb48, pLaunchFuncArgs=0x2, hSignalEvent=nullptr, numWaitEvents=0, phWaitEvents=nullptr)",
+            // The other calls have the handle in the same place.
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeCommandListAppendLaunchKernelWithArguments(hCommandList=0x1, hKernel=0x555564ebdb48, groupCounts=0x2)",
+            "SUCCESS (ZE_RESULT_SUCCESS) in zeCommandListAppendLaunchKernelIndirect(hCommandList=0x1, hKernel=0x555564ebdb48, pLaunchArgumentsBuffer=0x2)",
         ]);
         assert_eq!(facts.calls["zeKernelCreate"], 1);
         let kernel = &facts.kernels[0];
         assert_eq!((kernel.name.as_str(), kernel.private, kernel.spill), ("priv0", Some(45568), Some(0)));
-        assert_eq!((kernel.set[&1], kernel.launches, kernel.arguments), (1424, 1, Some(3)));
+        assert_eq!((kernel.set[&1], kernel.launches, kernel.arguments), (1424, 3, Some(3)));
         assert!(facts.errors.is_empty() && facts.unfinished.is_empty() && facts.not_understood == 0);
     }
 
