@@ -49,7 +49,7 @@ pub fn apply(
     });
     plan.notes.extend(notes);
     // Of which version a driver build is that is not here, nobody knows: any row about the arm may be the one.
-    for out in plan.excluded.iter_mut().filter(|out| out.lacks_driver) {
+    for out in plan.excluded.iter_mut().filter(|out| out.lacks_subject) {
         out.unanswered |= expectations::apply::speaks_of(&baseline, &out.id);
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::cli::plan::PlanArgs;
 use crate::cmd::Failure;
 use crate::driver::DriverStore;
 use crate::exit::Exit;
-use crate::host::{self, Device};
+use crate::host::{self, Device, RenderNode};
 use crate::matrix::{self, Matrix};
 use crate::model::arm::Arm;
 use crate::plan::{self, HostFacts};
@@ -28,6 +28,13 @@ pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
             builds.into_keys().chain(aliases).collect()
         }),
         runtimes: Some(super::sycl::available(None)),
+        cards: Some(
+            host::devices()
+                .into_iter()
+                .filter(RenderNode::usable_driver)
+                .map(|node| Device::Real(node).name())
+                .collect(),
+        ),
         profiles: Some(xe_sim::profile::all().map(|profile| profile.name.to_owned()).collect()),
         ..HostFacts::probe()
     }

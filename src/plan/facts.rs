@@ -30,6 +30,8 @@ pub struct HostFacts {
     pub runtimes: Option<BTreeSet<String>>,
     /// Names of the simulated device's profiles.
     pub profiles: Option<BTreeSet<String>>,
+    /// Cards that the driver can use: `pci:0000:09:00.0`.
+    pub cards: Option<BTreeSet<String>>,
 }
 
 impl HostFacts {
@@ -103,14 +105,29 @@ impl HostFacts {
             let known: Vec<&str> = profiles.iter().map(String::as_str).collect();
             return Err(format!("no simulated device \"{profile}\" (there are: {})", known.join(", ")));
         }
+        if self.lacks_card(arm) {
+            return Err(format!(
+                "no Intel card bound to xe or i915 at {} (`repro-matrix doctor` says what there is)",
+                arm.device
+            ));
+        }
         self.room_for_source(arm)?;
         self.room_for_device_memory(arm, simulated)
     }
 
-    /// Whether the arm's driver build is known not to be in the store.
-    pub fn lacks_driver(&self, arm: &Arm) -> bool {
+    fn lacks_driver(&self, arm: &Arm) -> bool {
         let drivers = self.drivers.as_ref();
         arm.driver != "default" && drivers.is_some_and(|drivers| !drivers.contains(&arm.driver))
+    }
+
+    fn lacks_card(&self, arm: &Arm) -> bool {
+        let cards = self.cards.as_ref();
+        arm.device.starts_with("pci:") && cards.is_some_and(|cards| !cards.contains(&arm.device))
+    }
+
+    /// Whether what the arm is to test is known not to be here: its driver build or its card.
+    pub fn lacks_subject(&self, arm: &Arm) -> bool {
+        self.lacks_driver(arm) || self.lacks_card(arm)
     }
 
     fn room_for_source(&self, arm: &Arm) -> Result<(), String> {

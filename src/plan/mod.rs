@@ -47,8 +47,8 @@ pub struct Excluded {
     pub by: ExcludedBy,
     pub reason: String,
     pub positive_control: bool,
-    /// Its driver build is not here.
-    pub lacks_driver: bool,
+    /// What it is to test, its driver build or its card, is not here.
+    pub lacks_subject: bool,
     /// So something that is expected of it has no answer.
     pub unanswered: bool,
 }
@@ -83,14 +83,14 @@ pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
         let id = arm.id.clone();
         let positive_control = arm.positive_control;
         let expected = arm.expect.is_some();
-        let mut leave_out = |by, reason, lacks_driver| {
-            let unanswered = expected && lacks_driver;
+        let mut leave_out = |by, reason, lacks_subject| {
+            let unanswered = expected && lacks_subject;
             excluded.push(Excluded {
                 id: id.clone(),
                 by,
                 reason,
                 positive_control,
-                lacks_driver,
+                lacks_subject,
                 unanswered,
             });
         };
@@ -99,7 +99,7 @@ pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
         } else if let Err(reason) = selection.apply(&mut arm) {
             leave_out(ExcludedBy::Selection, reason, false);
         } else if let Err(reason) = facts.admit(&mut arm, &mut notes) {
-            leave_out(ExcludedBy::Host, reason, facts.lacks_driver(&arm));
+            leave_out(ExcludedBy::Host, reason, facts.lacks_subject(&arm));
         } else {
             arms.push(arm);
         }

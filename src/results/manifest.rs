@@ -86,7 +86,7 @@ pub struct LeftOut {
     /// It was asked for, and this machine cannot run it.
     #[serde(default)]
     pub not_here: bool,
-    /// Something is expected of it, and its driver build is not here: the expectation has no answer.
+    /// Something is expected of it, and its driver build or card is not here: the expectation has no answer.
     #[serde(default)]
     pub unanswered: bool,
     /// It is the positive control.

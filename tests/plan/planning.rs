@@ -285,4 +285,13 @@ fn an_expectation_has_no_answer_only_where_the_driver_is_not_here() {
     assert_eq!(left_out(&anon, &["new"]), (ExcludedBy::Host, true));
     assert_eq!(left_out(&anon, &["old"]), (ExcludedBy::Host, false), "no memory");
     assert_eq!(left_out(&anon.replace("expect = \"clean\"", ""), &["new"]), (ExcludedBy::Host, false));
+    // Nor has one of a card that is elsewhere.
+    let card = |at: &str| {
+        let facts = HostFacts { cards: Some([format!("pci:{at}")].into()), ..HostFacts::default() };
+        let text = SMALL.replace("[[arm]]", "[[arm]]\ndevice = \"pci:0000:09:00.0\"");
+        plan_of(&text, Selection::default(), facts).excluded
+    };
+    assert_eq!(card("0000:09:00.0"), []);
+    let [out] = &card("0000:03:00.0")[..] else { panic!("the card is not here") };
+    assert!(out.unanswered && out.reason.contains("at pci:0000:09:00.0"), "{out:?}");
 }
