@@ -1,6 +1,7 @@
 //! Drives a planned matrix to its end: recorder, dispatcher, screen, closing text, exit code.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::cmd::Failure;
 use crate::cmd::memo::Memo;
@@ -53,8 +54,9 @@ pub fn drive<L: Lab>(
     let lab = Memo::new(make_lab(&dir));
     let arms = &manifest.arms;
     let mut health = Health::new(health::tainted());
-    let mut run = |cells: &[Cell], records: &mut Vec<RunRecord>| {
-        let schedule = Schedule { arms, cells, jobs: options.jobs, build_jobs: options.build_jobs };
+    let mut run = |cells: &[Cell], until: Option<Instant>, records: &mut Vec<RunRecord>| {
+        let Options { jobs, build_jobs, .. } = *options;
+        let schedule = Schedule { arms, cells, jobs, build_jobs, until };
         dispatch(schedule, &lab, &cancel, |event| {
             match event {
                 Event::RunFinished { record } => {
@@ -71,14 +73,18 @@ pub fn drive<L: Lab>(
     };
     let mut out_of_time = false;
     let end = match &manifest.stop {
-        None => run(&cells, &mut records),
+        None => run(&cells, None, &mut records),
         Some(rule) => {
             let mut rounds = Rounds::new(rule, cells);
             loop {
                 let now = rounds.next(arms, &records, options.jobs);
                 out_of_time = rounds.out_of_time;
-                match run(&now, &mut records) {
+                match run(&now, rounds.until(), &mut records) {
                     End::Complete if !now.is_empty() => {}
+                    End::OutOfTime => {
+                        out_of_time = true;
+                        break End::Complete;
+                    }
                     end => break end,
                 }
             }
@@ -95,7 +101,7 @@ pub fn drive<L: Lab>(
     let stated = findings::findings(&manifest.arms, &summaries, &records, &manifest.left_out);
     say::show(&summary::text(&summaries, &stated, &dir, summary::style()));
     let result = match end {
-        End::Complete => csv_written
+        End::Complete | End::OutOfTime => csv_written
             .map(|()| outcome::exit(&manifest.arms, &summaries, &manifest.left_out))
             .map_err(|e| Failure::new(e.exit(), e)),
         End::Interrupted { missing } if health.poisoned().is_some() => Err(Failure::with_help(

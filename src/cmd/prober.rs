@@ -296,7 +296,7 @@ impl Prober {
         }
         let missing = self.within_budget(missing)?;
         let Prober { lab, recorder, known, cancel, screen, health, jobs, build_jobs, fresh, .. } = self;
-        let schedule = Schedule { arms, cells: &missing, jobs: *jobs, build_jobs: *build_jobs };
+        let schedule = Schedule { arms, cells: &missing, jobs: *jobs, build_jobs: *build_jobs, until: None };
         let end = dispatch(schedule, lab, cancel, |event| {
             match event {
                 Event::RunFinished { record } => {
@@ -322,7 +322,8 @@ impl Prober {
             return Err(Stop::Poisoned(why.to_owned()));
         }
         match end {
-            End::Complete => Ok(()),
+            // Budgets of time are kept between batches.
+            End::Complete | End::OutOfTime => Ok(()),
             End::Interrupted { .. } => Err(Stop::Interrupted),
             End::SinkFailed { error, .. } => Err(Stop::Failed(error.to_string())),
             End::CannotKeep { what, .. } => Err(Stop::Failed(what.to_string())),

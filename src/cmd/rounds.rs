@@ -23,6 +23,11 @@ impl<'a> Rounds<'a> {
         Rounds { rule, left: cells, clock: Instant::now(), out_of_time: false }
     }
 
+    /// When the time is over.
+    pub fn until(&self) -> Option<Instant> {
+        self.clock.checked_add(self.rule.max_time?)
+    }
+
     /// The next cells, `at_least` so many where so many are left; empty: every arm is done, or the time is over.
     pub fn next(&mut self, arms: &[Arm], records: &[RunRecord], at_least: usize) -> Vec<Cell> {
         let mut of_arm: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();

@@ -193,6 +193,9 @@ pub fn summarise(arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
         .collect()
 }
 
+/// [`ArmSummary::stopped`] of arms that the end of the time kept from runs.
+pub const OUT_OF_TIME: &str = "--max-time";
+
 /// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs. Nor does any
 /// where the rule's time is over.
 pub fn summarise_under(
@@ -206,7 +209,7 @@ pub fn summarise_under(
     for summary in &mut summaries {
         let cut = time_over && summary.runs < summary.planned;
         summary.looked_at = rule.looks() || cut;
-        let why = rule.done(summary.tally).or_else(|| cut.then(|| "--max-time".to_owned()));
+        let why = rule.done(summary.tally).or_else(|| cut.then(|| OUT_OF_TIME.to_owned()));
         if let Some(why) = why {
             summary.planned = summary.runs;
             summary.stopped = Some(why);

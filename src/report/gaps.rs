@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::results::manifest::LeftOut;
 
-use super::aggregate::ArmSummary;
+use super::aggregate::{ArmSummary, OUT_OF_TIME};
 use super::words::plural;
 
 /// Arms that this machine cannot run, by reason.
@@ -27,6 +28,23 @@ pub(super) fn not_here(left_out: &[LeftOut]) -> Option<String> {
         .collect();
     let arms: usize = reasons.iter().map(|(_, arms)| arms.len()).sum();
     (arms > 0).then(|| format!("{} could not run here: {}.", plural(arms, "arm"), told.join("; ")))
+}
+
+/// Runs that `--max-time` left undone. `arms` are those of `summaries`, in the same order.
+pub(super) fn cut_short(arms: &[Arm], summaries: &[ArmSummary]) -> Option<String> {
+    let cut: Vec<_> = arms
+        .iter()
+        .zip(summaries)
+        .filter(|(_, summary)| summary.stopped.as_deref() == Some(OUT_OF_TIME))
+        .map(|(arm, summary)| {
+            format!("{} has {} of {}", arm.id, summary.runs, plural(arm.repeats as usize, "run"))
+        })
+        .collect();
+    let more = cut.len().saturating_sub(5);
+    let more = if more > 0 { format!("; {more} more arms") } else { String::new() };
+    let told = cut.get(..5).unwrap_or(&cut).join("; ");
+    (!cut.is_empty())
+        .then(|| format!("the time of {OUT_OF_TIME} was over before all planned runs: {told}{more}."))
 }
 
 /// Expectations that nothing measured: the arm is not as expected, and not otherwise either.

@@ -24,6 +24,14 @@ pub struct Schedule<'a> {
     /// Runs side by side at most; each lane has its own limit besides.
     pub jobs: usize,
     pub build_jobs: usize,
+    /// From then on nothing more is started.
+    pub until: Option<Instant>,
+}
+
+impl Schedule<'_> {
+    fn time_is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
 }
 
 /// How the dispatch ended.
@@ -31,6 +39,8 @@ pub struct Schedule<'a> {
 pub enum End<E> {
     /// Every cell has a record.
     Complete,
+    /// The time was over before every cell was started; those that were have a record.
+    OutOfTime,
     /// Stopped on request; `missing` cells have no record.
     Interrupted { missing: usize },
     /// A reader of the events failed (results cannot be written).
@@ -128,7 +138,7 @@ fn builder<L: Lab>(
     cancel: &Cancel,
     to: &Sender<Message<L::Built>>,
 ) {
-    while !cancel.asked() {
+    while !cancel.asked() && !schedule.time_is_over() {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(index) = next else { return };
         let Some(arm) = builds.example.get(index).and_then(|arm| schedule.arms.get(*arm)) else { continue };
@@ -180,6 +190,8 @@ struct State<'a, L: Lab> {
     pending: VecDeque<Cell>,
     running: Vec<(Cell, Lane)>,
     recorded: usize,
+    /// Cells that the end of the time kept from being started.
+    too_late: usize,
     stopping: bool,
     cannot_keep: Option<CannotKeep>,
 }
@@ -194,6 +206,7 @@ impl<'a, L: Lab> State<'a, L> {
             pending: schedule.cells.iter().copied().filter(|c| c.arm < schedule.arms.len()).collect(),
             running: Vec::new(),
             recorded: 0,
+            too_late: 0,
             stopping: false,
             cannot_keep: None,
         }
@@ -249,11 +262,12 @@ impl<'a, L: Lab> State<'a, L> {
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
             }
         }
-        let missing = self.schedule.cells.len().saturating_sub(self.recorded);
+        let missing = self.schedule.cells.len().saturating_sub(self.recorded + self.too_late);
         match (failed, self.cannot_keep) {
             (Some(error), _) => End::SinkFailed { error, missing },
             (None, Some(what)) => End::CannotKeep { what, missing },
             (None, None) if missing > 0 => End::Interrupted { missing },
+            (None, None) if self.too_late > 0 => End::OutOfTime,
             (None, None) => End::Complete,
         }
     }
@@ -327,6 +341,9 @@ impl<'a, L: Lab> State<'a, L> {
         cancel: &Cancel,
         emit: &mut impl FnMut(&Event<'_>, &Cancel) -> bool,
     ) {
+        if self.schedule.time_is_over() {
+            self.too_late += std::mem::take(&mut self.pending).len();
+        }
         let mut held: BTreeSet<&'a str> = BTreeSet::new();
         let mut waiting = VecDeque::with_capacity(self.pending.len());
         while let Some(cell) = self.pending.pop_front() {

@@ -112,20 +112,21 @@ fn events(arms: &[Arm], jobs: usize, lab: &Toy) -> (Vec<String>, End<String>) {
     let cells: Vec<Cell> = (0..arms.len()).map(|arm| Cell { arm, repeat: 0 }).collect();
     let cancel = Cancel::new().unwrap();
     let mut seen = Vec::new();
-    let end = dispatch(Schedule { arms, cells: &cells, jobs, build_jobs: 2 }, lab, &cancel, |event| {
-        seen.push(match event {
-            Event::RunStarted { arm, .. } => format!("start {arm}"),
-            Event::RunFinished { record } => format!("end {} {}", record.arm, record.verdict.word()),
-            Event::BuildFinished { name, error, .. } => format!("built {name} {}", error.is_none()),
-            Event::Planned { .. }
-            | Event::BuildStarted { .. }
-            | Event::RunStopped { .. }
-            | Event::Stopping => {
-                return Ok(());
-            }
+    let end =
+        dispatch(Schedule { arms, cells: &cells, jobs, build_jobs: 2, until: None }, lab, &cancel, |event| {
+            seen.push(match event {
+                Event::RunStarted { arm, .. } => format!("start {arm}"),
+                Event::RunFinished { record } => format!("end {} {}", record.arm, record.verdict.word()),
+                Event::BuildFinished { name, error, .. } => format!("built {name} {}", error.is_none()),
+                Event::Planned { .. }
+                | Event::BuildStarted { .. }
+                | Event::RunStopped { .. }
+                | Event::Stopping => {
+                    return Ok(());
+                }
+            });
+            Ok(())
         });
-        Ok(())
-    });
     (seen, end)
 }
 
@@ -185,8 +186,11 @@ fn a_reader_that_fails_stops_everything() {
     let cancel = Cancel::new().unwrap();
     let mut stored = 0;
     let lab = Toy::default();
-    let end =
-        dispatch(Schedule { arms: &arms, cells: &cells, jobs: 2, build_jobs: 1 }, &lab, &cancel, |event| {
+    let end = dispatch(
+        Schedule { arms: &arms, cells: &cells, jobs: 2, build_jobs: 1, until: None },
+        &lab,
+        &cancel,
+        |event| {
             if let Event::RunFinished { .. } = event {
                 if stored == 3 {
                     return Err("disk full");
@@ -194,7 +198,8 @@ fn a_reader_that_fails_stops_everything() {
                 stored += 1;
             }
             Ok(())
-        });
+        },
+    );
     let End::SinkFailed { error: "disk full", missing } = end else { panic!("{end:?}") };
     assert_eq!(missing, 47);
 }
@@ -232,8 +237,11 @@ fn interrupted_runs_are_missing() {
     let cancel = Cancel::new().unwrap();
     let lab = Toy { run_ms: 30, ..Toy::default() };
     let mut finished = 0;
-    let end =
-        dispatch(Schedule { arms: &arms, cells: &cells, jobs: 1, build_jobs: 1 }, &lab, &cancel, |event| {
+    let end = dispatch(
+        Schedule { arms: &arms, cells: &cells, jobs: 1, build_jobs: 1, until: None },
+        &lab,
+        &cancel,
+        |event| {
             if let Event::RunFinished { .. } = event {
                 finished += 1;
                 if finished == 2 {
@@ -241,6 +249,7 @@ fn interrupted_runs_are_missing() {
                 }
             }
             Ok::<(), ()>(())
-        });
+        },
+    );
     assert!(matches!(end, End::Interrupted { missing: 8 }), "{end:?}");
 }

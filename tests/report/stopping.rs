@@ -71,6 +71,25 @@ fn a_limit_of_time_alone_raises_no_number_of_runs_and_resume_says_the_rule_in_fl
 }
 
 #[test]
+fn no_run_starts_once_the_time_is_over_and_what_it_cut_is_said() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(
+        dir.path(),
+        &["hang=hang", "hang/2=hang"],
+        &["--repeats", "3", "--timeout-ms", "1500", "--jobs", "1", "--max-time", "1s"],
+    );
+    let runs: u64 = json(&results)["sections"][0]["arms"]
+        .as_array()
+        .expect("arms")
+        .iter()
+        .map(|arm| arm["runs"].as_u64().expect("runs"))
+        .sum();
+    assert_eq!(runs, 1, "the second arm of the round was not begun");
+    let md = said(dir.path(), &["report", results.to_str().expect("UTF-8")]);
+    assert!(md.contains("was over before all planned runs") && md.contains("has 1 of 3 runs"), "{md}");
+}
+
+#[test]
 fn arms_that_never_ran_are_no_pass_though_nothing_is_expected_of_them() {
     let dir = tempfile::tempdir().expect("tempdir");
     let results = dir.path().join("results");
