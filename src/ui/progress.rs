@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::model::build::BuildRecord;
 use crate::model::outcome::RunRecord;
@@ -28,6 +28,8 @@ pub struct Screen {
     clock: Instant,
     /// When the first run began: builds before it say nothing of how long the runs take.
     first_run: Option<Instant>,
+    /// From the first run's start to the last one's end, by the records: the times of a run that is watched.
+    recorded: Option<(SystemTime, SystemTime)>,
 }
 
 impl Screen {
@@ -47,6 +49,7 @@ impl Screen {
             cached: 0,
             clock: Instant::now(),
             first_run: None,
+            recorded: None,
         }
     }
 
@@ -133,6 +136,7 @@ impl Screen {
 
     fn run_finished(&mut self, record: &RunRecord) {
         self.done += 1;
+        self.note_times(record);
         self.arms.entry(record.arm.clone()).or_default().0 += 1;
         *self.verdicts.entry(record.verdict.word()).or_default() += 1;
         // The words of the table: a run without a verdict on the driver is neither expected nor unexpected.
@@ -174,11 +178,23 @@ impl Screen {
 
     /// "; about 2m 10s left", once there is something to judge by.
     fn remaining(&self) -> String {
-        let passed = self.first_run.map_or(Duration::ZERO, |first| first.elapsed());
-        match left(passed, self.done, self.runs) {
+        let passed = self.first_run.map(|first| first.elapsed()).or_else(|| self.recorded_time());
+        match passed.and_then(|passed| left(passed, self.done, self.runs)) {
             Some(left) => format!("; about {} left", humantime::format_duration(left)),
             None => String::new(),
         }
+    }
+
+    fn note_times(&mut self, record: &RunRecord) {
+        let Ok(began) = humantime::parse_rfc3339(&record.started) else { return };
+        let wall = Duration::try_from_secs_f64(record.wall_seconds).unwrap_or_default();
+        let ended = began.checked_add(wall).unwrap_or(began);
+        let (first, last) = self.recorded.unwrap_or((began, ended));
+        self.recorded = Some((first.min(began), last.max(ended)));
+    }
+
+    fn recorded_time(&self) -> Option<Duration> {
+        self.recorded.and_then(|(first, last)| last.duration_since(first).ok())
     }
 
     /// "clean 17 · corrupt 9 · unexpected 0".
@@ -199,7 +215,9 @@ impl Screen {
         if let Some(bars) = &self.bars {
             bars.clear();
         }
-        let took = Duration::from_secs(self.clock.elapsed().as_secs());
+        let started_here = self.first_run.map(|_| self.clock.elapsed());
+        let took = started_here.or_else(|| self.recorded_time()).unwrap_or_else(|| self.clock.elapsed());
+        let took = Duration::from_secs(took.as_secs());
         self.line(&format!(
             "done     {} of {} runs in {}: {}",
             self.done,

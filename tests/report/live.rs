@@ -51,6 +51,25 @@ fn watch_of_a_finished_run_says_what_is_there() {
 }
 
 #[test]
+fn watch_tells_the_times_of_the_run_not_its_own() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=clean"], &["--repeats", "4"]);
+    let file = results.join("runs.jsonl");
+    let runs = std::fs::read_to_string(&file).expect("runs");
+    // Three of four runs, of ten seconds each.
+    let three = runs.lines().take(3).enumerate().map(|(n, line)| {
+        let mut record: serde_json::Value = serde_json::from_str(line).expect("a record");
+        record["started"] = format!("2026-11-29T12:00:{}0.000Z", n).into();
+        record["wall_seconds"] = 10.0.into();
+        format!("{record}\n")
+    });
+    std::fs::write(&file, three.collect::<String>()).expect("written");
+    let out = tool(dir.path(), &["watch", results.to_str().expect("UTF-8")]);
+    let err = text(&out.stderr);
+    assert!(err.contains("about 10s left") && err.contains("done     3 of 4 runs in 30s"), "{err}");
+}
+
+#[test]
 fn notify_is_told_what_came_out() {
     let dir = tempfile::tempdir().expect("tempdir");
     let command = "printf '%s|%s' \"$REPRO_MATRIX_EXIT\" \"$REPRO_MATRIX_HEADLINE\" >told; test -d \"$REPRO_MATRIX_RESULTS\"";
