@@ -93,6 +93,23 @@ fn isa_comes_by_the_way_that_fits_the_code() {
 }
 
 #[test]
+fn two_runs_in_one_directory_take_their_own_dumps() {
+    let dir = tempfile::tempdir().unwrap();
+    let native = module(dir.path(), |_| {});
+    let run = |out: &str| {
+        let args =
+            ["asm", "--device", "sim:a770", "-o", out, "--", TOOL, "level-zero", "--block-entries", "8"];
+        let mut command = Command::new(TOOL);
+        command.args(args).args(["--skip-upload", "--module"]).arg(&native).current_dir(dir.path());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    for child in [run("one"), run("two"), run("three")] {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn source_lines_stand_in_the_isa_that_a_run_compiled_or_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let native = module(dir.path(), |v| v.options.push("-g".to_owned()));

@@ -12,6 +12,7 @@ use crate::build::TreeCompiler;
 use crate::build::compile;
 use crate::cli::asm::AsmArgs;
 use crate::cmd::Failure;
+use crate::cmd::asm_dumps::Dumps;
 use crate::cmd::asm_lines::{SourceLines, Woven};
 use crate::cmd::on_device::Stand;
 use crate::cmd::say::harmless;
@@ -141,9 +142,6 @@ fn compiler(driver: &str) -> Result<TreeCompiler, Failure> {
     TreeCompiler::new(&tree).map_err(super::drivers::failure)
 }
 
-/// What a run leaves in the directory it runs in.
-const DUMPED: &str = "dumped_zebin_module";
-
 fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
     let stand = Stand::new(&args.driver, &args.device, args.runtime.as_deref())?;
     let compiler = TreeCompiler::new(&stand.tree).map_err(super::drivers::failure)?;
@@ -153,7 +151,7 @@ fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
     let log = out.join("run.log");
     let file = fs::File::create(&log).map_err(|e| cannot(&log, &e))?;
     let other = file.try_clone().map_err(|e| cannot(&log, &e))?;
-    let before = dumped(Path::new("."));
+    let dumps = Dumps::watch()?;
     let mut command = stand.command(&args.command)?;
     command.env("NEOReadDebugKeys", "1").env("DumpZEBin", "1").env("SYCL_UR_TRACE", "2");
     command.env("IGC_ShaderDumpEnable", "1").env("IGC_DumpToCustomDir", &igc);
@@ -163,15 +161,7 @@ fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
     let zebins = out.join("zebins");
     let _ = fs::remove_dir_all(&zebins);
     fs::create_dir_all(&zebins).map_err(|e| cannot(&zebins, &e))?;
-    let mut dumps = Vec::new();
-    for name in dumped(Path::new(".")).into_iter().filter(|name| !before.contains(name)) {
-        let bytes = fs::read(&name).map_err(|e| cannot(Path::new(&name), &e))?;
-        let _ = fs::remove_file(&name);
-        // A module is dumped when it is decoded and when it is loaded: once is enough.
-        if !dumps.contains(&bytes) {
-            dumps.push(bytes);
-        }
-    }
+    let dumps = dumps.take()?;
     let mut found = jit(&igc)?;
     let by_igc: Vec<String> = found.iter().map(|isa| isa.name.clone()).collect();
     let mut of_driver: BTreeMap<String, Isa> = BTreeMap::new();
@@ -204,12 +194,6 @@ fn from_run(args: &AsmArgs, pick: &Pick, out: &Path) -> Result<Exit, Failure> {
         )
     };
     finish(args, pick, found, &launches, &why, out)
-}
-
-fn dumped(directory: &Path) -> Vec<String> {
-    let names = fs::read_dir(directory).into_iter().flatten().flatten();
-    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with(DUMPED) && name.ends_with(".elf")).collect()
 }
 
 /// What IGC printed: the driver compiled these kernels during the run.
