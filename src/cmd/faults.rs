@@ -135,9 +135,10 @@ fn sweep(prober: &mut Prober, arms: &[Arm]) -> Result<(), Stop> {
         let cells: Vec<Cell> = (0..portion.len()).map(|arm| Cell { arm, repeat: 0 }).collect();
         let before = prober.fresh;
         prober.run_cells(portion, &cells)?;
-        done += portion.len();
+        // A budget may end in the middle of a portion.
+        done += portion.iter().filter(|arm| prober.record(&arm.id, 0).is_some()).count();
         if prober.fresh > before {
-            let share = clock.elapsed().as_secs_f64() / done as f64;
+            let share = clock.elapsed().as_secs_f64() / done.max(1) as f64;
             let left = Duration::from_secs((share * (arms.len() - done) as f64) as u64);
             let left = humantime::format_duration(left);
             prober.say(&format!("faults   {done}/{}   about {left} left", arms.len()));

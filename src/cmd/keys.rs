@@ -181,11 +181,13 @@ fn sweep(
 fn first_runs(prober: &mut Prober, arms: &[Arm]) -> Result<(), Stop> {
     let clock = Instant::now();
     let portion = prober.width() as usize * 8;
-    for (index, some) in arms.chunks(portion).enumerate() {
+    let mut done = 0;
+    for some in arms.chunks(portion) {
         let cells: Vec<Cell> = (0..some.len()).map(|arm| Cell { arm, repeat: 0 }).collect();
         prober.run_cells(some, &cells)?;
-        let done = index * portion + some.len();
-        let left = clock.elapsed().as_secs_f64() / done as f64 * (arms.len() - done) as f64;
+        // A budget may end in the middle of a portion.
+        done += some.iter().filter(|arm| prober.record(&arm.id, 0).is_some()).count();
+        let left = clock.elapsed().as_secs_f64() / done.max(1) as f64 * (arms.len() - done) as f64;
         prober.say(&format!("first    {done}/{} keys have run; about {} left", arms.len(), duration(left)));
     }
     Ok(())

@@ -513,6 +513,7 @@ fn strace_injects_where_a_device_cannot() {
         .output()
         .unwrap();
     assert_eq!(out.status.code(), Some(12), "the budget is spent\n{}", all(&out));
+    assert!(all(&out).contains("faults   4/"), "what has run is told, not what was to run\n{}", all(&out));
     let text = std::fs::read_to_string(only(&results, "faults").join("runs.jsonl")).unwrap();
     let injected: Vec<u64> = text
         .lines()
