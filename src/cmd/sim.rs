@@ -38,6 +38,11 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
         let text = serde_json::to_string(&outcome.summary).map_err(|e| Failure::new(Exit::Internal, e))?;
         super::say::note(format_args!("{text}"));
     }
+    if !args.quiet {
+        for rule in args.faults.iter().filter(|rule| !outcome.summary.injected.contains_key(*rule)) {
+            super::say::note(format_args!("note: fault {rule} never fired: what it does was not tried"));
+        }
+    }
     if let (Some(path), Some(why)) = (&args.trace, outcome.trace_trouble) {
         return Err(Failure::new(
             Exit::CannotRecord,

@@ -56,6 +56,18 @@ fn a_fault_that_never_fired_is_said_and_proves_nothing() {
 }
 
 #[test]
+fn a_fault_that_never_fired_is_said_of_a_single_command_too() {
+    let run = |more: &[&str]| {
+        let args = [&["sim", "--fault", "exec:EIO@1"], more, &["--", "true"]].concat();
+        let out = tool(std::path::Path::new("."), &args);
+        (out.status.code(), text(&out.stderr))
+    };
+    let (code, err) = run(&[]);
+    assert!(code == Some(0) && err.contains("fault exec:EIO@1 never fired"), "{code:?} {err}");
+    assert_eq!(run(&["--quiet"]), (Some(0), String::new()));
+}
+
+#[test]
 fn an_expectation_whose_instrument_is_off_is_not_measured() {
     let dir = tempfile::tempdir().expect("tempdir");
     let matrix = patient().replace("observers = [\"neo-log\", \"sim\", \"maps\"]", "observers = []");
