@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::matrix::problem::{Invalid, Problems};
-use crate::matrix::{LoadError, Problem};
+use crate::matrix::{self, LoadError, Problem};
 use crate::model::arm::ExpectedVerdict;
 
 use super::range::Range;
@@ -85,8 +85,8 @@ impl Row {
 /// Reads a baseline file. `Ok(None)`: there is none.
 pub fn load(path: &Path) -> Result<Option<Baseline>, LoadError> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(&name, &text).map(Some),
+    match std::fs::read(path) {
+        Ok(bytes) => parse(&name, matrix::utf8(&name, &bytes)?).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(LoadError::Read { path: path.to_owned(), source }),
     }

@@ -59,15 +59,12 @@ pub fn load(path: &Path) -> Result<Matrix, LoadError> {
     parse(&path.display().to_string(), &bytes)
 }
 
-/// Reads a matrix from memory; `name` is what errors call it.
+/// The text of a file, or where it stops being text.
 ///
 /// # Errors
-/// As [`load`], without `Read`.
-pub fn parse(name: &str, bytes: &[u8]) -> Result<Matrix, LoadError> {
-    if bytes.len() as u64 > LARGEST {
-        return Err(LoadError::TooLarge { name: name.to_owned(), limit: LARGEST });
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
+/// [`LoadError::NotUtf8`].
+pub fn utf8<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, LoadError> {
+    std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         let valid = String::from_utf8_lossy(bytes.get(..offset).unwrap_or_default());
         LoadError::NotUtf8 {
@@ -76,7 +73,18 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Matrix, LoadError> {
             column: valid.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
             offset,
         }
-    })?;
+    })
+}
+
+/// Reads a matrix from memory; `name` is what errors call it.
+///
+/// # Errors
+/// As [`load`], without `Read`.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Matrix, LoadError> {
+    if bytes.len() as u64 > LARGEST {
+        return Err(LoadError::TooLarge { name: name.to_owned(), limit: LARGEST });
+    }
+    let text = utf8(name, bytes)?;
     let mut problems = Problems::new(text);
     let wire = read_tables(text, &mut problems);
     let matrix = validate::validate(wire, text, &mut problems);

@@ -19,7 +19,7 @@ pub mod units;
 pub mod validate;
 mod wording;
 
-pub use load::{load, parse};
+pub use load::{load, parse, utf8};
 pub use problem::{LoadError, Problem};
 
 /// The commented example that `repro-matrix schema --example` prints; a test loads it.

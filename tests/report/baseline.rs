@@ -175,6 +175,10 @@ fn reason_and_tracker_are_required_and_mistakes_have_a_place() {
     assert!(
         told(&good.replace("version = 1", "version = 2")).contains("baseline format 2; this build reads 1")
     );
+    let path = matrix(dir.path(), &good);
+    std::fs::write(path.with_file_name("smoke.expect.toml"), b"version = 1\n# \xff\n").expect("baseline");
+    let (_, err) = check(&path);
+    assert!(err.contains("smoke.expect.toml:2:3  not UTF-8 text"), "{err}");
     let err = told(&good.replace("\"*\"", "\"26\""));
     assert!(err.contains(":5:11") && err.contains("a range is"), "{err}");
 }
