@@ -16,10 +16,12 @@ const CROWDED_SPIN: Duration = Duration::from_micros(30);
 /// First and longest sleep between looks after that.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_micros(500);
-/// A processor that is given away comes back within this, unless others have work for it…
-const CROWDED: Duration = Duration::from_millis(1);
-/// …and of so many times that it is given away, others take it a quarter of them at most. (Two that both give it away have it
-/// back at once, and keep their clients waiting elsewhere.)
+/// A processor that is given away comes back within this, unless others have work for it. Once may be the client, which is
+/// woken elsewhere next time; so many times mean that there is no elsewhere…
+const SLOW: Duration = Duration::from_millis(1);
+const SLOW_OFFERS: u32 = 3;
+/// …and so does this: of so many times that it is given away, others take it more than a quarter. (Two that both give it away
+/// have it back at once, and keep their clients waiting elsewhere.)
 const OFFERS: u32 = 64;
 /// How long that is believed at first, and at most where it stays so: each look for a free processor costs both sides.
 const FIRST_BELIEF: Duration = Duration::from_millis(100);
@@ -36,6 +38,8 @@ pub(super) struct Pace {
     /// Times that the processor was given away, and how often others had taken it before the first of them.
     offers: u32,
     taken: u64,
+    /// How many of them were slow.
+    slow: u32,
 }
 
 /// How often others have had this thread's processor before it was done with it, as the kernel counts.
@@ -53,6 +57,7 @@ impl Pace {
             belief: FIRST_BELIEF,
             offers: 0,
             taken: 0,
+            slow: 0,
         }
     }
 
@@ -86,13 +91,14 @@ impl Pace {
 
     fn offer(&mut self, give_way: impl FnOnce()) {
         if self.offers == 0 {
-            self.taken = taken();
+            (self.taken, self.slow) = (taken(), 0);
         }
         let before = Instant::now();
         give_way();
         let now = Instant::now();
         self.offers += 1;
-        let mut crowded = now - before > CROWDED;
+        self.slow += u32::from(now - before > SLOW);
+        let mut crowded = self.slow == SLOW_OFFERS;
         if self.offers == OFFERS || crowded {
             crowded |= taken().saturating_sub(self.taken) > u64::from(OFFERS / 4);
             self.offers = 0;
@@ -133,11 +139,14 @@ mod tests {
     fn where_a_given_processor_does_not_come_back_it_gives_way_sooner() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        assert_eq!(pace.sleep(start, || std::thread::sleep(2 * MS)), Duration::ZERO);
-        assert!(pace.crowded(start + MS) && pace.crowded(start + FIRST_BELIEF));
-        pace.happened(start + 3 * MS);
+        let mut give = |slowly: Duration| pace.sleep(start, || std::thread::sleep(slowly));
+        for _ in 0..SLOW_OFFERS {
+            assert_eq!(give(2 * MS), Duration::ZERO);
+        }
+        assert!(pace.crowded(start + 6 * MS) && pace.crowded(start + FIRST_BELIEF));
+        pace.happened(start + 7 * MS);
         assert_eq!(
-            pace.sleep(start + 3 * MS + CROWDED_SPIN, || unreachable!("not worth another try")),
+            pace.sleep(start + 7 * MS + CROWDED_SPIN, || unreachable!("not worth another try")),
             SHORTEST_SLEEP
         );
     }
