@@ -26,7 +26,7 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     ));
     screen.event(&Event::Planned { arms: of_arm, runs, builds: 0 });
     let mut follower = Follower::new(&args.dir);
-    loop {
+    let lives = loop {
         // Asked first: what a writer that ends now has written is still read below.
         let lives = follower.writer_lives();
         let news = follower.look().map_err(|error| Failure::new(error.exit(), error))?;
@@ -38,12 +38,20 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         }
         if !lives || args.once {
             screen.finish();
-            break;
+            break lives;
         }
         std::thread::sleep(PERIOD);
-    }
+    };
     let (loaded, problems) = load_lenient(&args.dir).map_err(|error| Failure::new(error.exit(), error))?;
+    // What a living writer has not ended yet is not lost.
+    let lost = !lives && problems.iter().any(|problem| problem.loses_runs);
+    if lost {
+        problems.iter().for_each(|problem| screen.line(&format!("warning: {problem}")));
+    }
     let report = Report::of(vec![loaded], problems);
     crate::cmd::say::print(&format!("{}\n", Headline::of(&report).text))?;
-    Ok(report.sections.first().map_or(Exit::Inconclusive, |section| section.exit))
+    Ok(match report.sections.first().map_or(Exit::Inconclusive, |section| section.exit) {
+        Exit::AsExpected | Exit::OnlyImprovements if lost => Exit::IncompatibleRecording,
+        exit => exit,
+    })
 }

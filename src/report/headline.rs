@@ -25,7 +25,10 @@ impl Headline {
         if !report.problems.is_empty() {
             text += &format!("; {} could not be read", plural(report.problems.len(), "part"));
         }
+        let lost = report.problems.iter().any(|problem| problem.loses_runs);
         let colour = match worst {
+            // Green would say of the lost runs, too, that they are as expected.
+            Some(Exit::AsExpected | Exit::OnlyImprovements) if lost => colour(Exit::Inconclusive),
             Some(Exit::AsExpected) if report.sections.iter().any(nothing_expected) => "lightgrey",
             worst => worst.map_or("lightgrey", colour),
         };

@@ -40,6 +40,22 @@ fn a_cut_line_and_a_garbled_line_are_named_and_the_rest_counts() {
 }
 
 #[test]
+fn lost_runs_are_neither_green_nor_a_success_of_watch() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=clean"], &[]);
+    let verb = |args: &[&str]| {
+        let out = tool(Path::new("."), &[args, &[results.to_str().expect("UTF-8")]].concat());
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    assert_eq!(verb(&["watch"]).0, Some(0));
+    edit(&results.join("runs.jsonl"), |runs| runs.clone() + &runs[..40]);
+    let (code, _, err) = verb(&["watch"]);
+    assert!(code == Some(40) && err.contains("runs.jsonl:2: the last line is cut off"), "{code:?} {err}");
+    let (code, badge, _) = verb(&["report", "--format", "badge"]);
+    assert!(code == Some(40) && badge.contains("\"color\":\"yellow\""), "{code:?} {badge}");
+}
+
+#[test]
 fn a_newer_format_is_refused_by_name_and_other_directories_are_reported() {
     let (new, old) = (tempfile::tempdir().expect("tempdir"), tempfile::tempdir().expect("tempdir"));
     let newer = mock(new.path(), &["pass=clean"], &[]);
