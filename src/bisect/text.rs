@@ -23,11 +23,12 @@ pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> St
 }
 
 /// One line a place that was run or cannot be. `likely`: with the probability of each place to be the first bad one, which
-/// takes for granted that there is one change between the ends.
+/// takes for granted that there is one change between the ends: nothing is said before anything has failed.
 pub fn table(question: &Question, search: &Search, likely: bool) -> String {
     let width = question.places.iter().map(|p| p.label.chars().count()).max().unwrap_or(0);
     let posterior = search.posterior();
     let mut out = String::new();
+    let likely = likely && search.tallies().iter().any(|tally| tally.corrupt > 0);
     let mut skipped = 0;
     for (position, place) in question.places.iter().enumerate() {
         let tally = search.tallies().get(position).copied().unwrap_or_default();
@@ -153,6 +154,9 @@ mod tests {
         let say = |end: &Step| text(&question, &search, &Conclusion::of(&search, end));
         let none = say(&Step::Contradiction(Oddity::NotReproduced { runs: 9 }));
         assert!(none.contains("no failure in 9 runs") && !none.contains("first bad"), "{none}");
-        assert!(say(&search.next()).contains("first bad with"), "while it goes on");
+        assert!(!say(&search.next()).contains("first bad"), "nor while it goes on");
+        search.record(1, Answer::Corrupt);
+        let said = text(&question, &search, &Conclusion::of(&search, &search.next()));
+        assert!(said.contains("first bad with"), "{said}");
     }
 }

@@ -101,6 +101,7 @@ pub struct CompareArgs {
     pub ignore: Vec<String>,
     #[command(flatten)]
     pub on: On,
+    /// JSON: counts, largest differences, the first places.
     #[arg(long)]
     pub json: bool,
 }

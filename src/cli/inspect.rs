@@ -15,6 +15,7 @@ use std::path::PathBuf;
     Exit codes: 0 read, and as expected; 2 a file cannot be opened or --expect-targets makes no sense; 10 the targets \
     differ from the expected ones; 40 a file is damaged or of no known kind.")]
 pub struct InspectArgs {
+    /// The files.
     #[arg(required_unless_present = "devices", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Targets that every device image must carry: their names, or how many. Names of one IP version are one target.
