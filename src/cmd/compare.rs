@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::cli::compare::CompareArgs;
 use crate::cmd::Failure;
 use crate::cmd::bisect::print;
+use crate::cmd::origins::{Origin, add_results, earlier, may_not_pool, origin};
 use crate::cmd::prober::{Prepared, Prober, duration, prepare, stopped};
 use crate::driver;
 use crate::exit::Exit;
@@ -14,24 +15,18 @@ use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::plan::shard::shard_of;
 use crate::probe::{Answer, Change, Probe, Stop, Target};
-use crate::results::{Manifest, machine};
+use crate::results::Loaded;
 use crate::run::dispatcher::Cell;
-use crate::stats::pair::{LEVEL, Pair, homogeneous, spurious};
+use crate::stats::pair::{LEVEL, Pair, spurious};
 use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
-
-/// Where results come from: they may be added up only within one of these, unless the user says otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Origin {
-    machine: String,
-    device: String,
-    driver: String,
-}
 
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let prepared = prepare(&args.matrix, &[], &args.search)?;
     let same = args.a == args.b;
     let (a, b) = arms(args, &prepared)?;
     let ours = pairs(args, &a, &b)?;
+    let others =
+        args.with.iter().map(|dir| earlier(dir, [&a, &b])).collect::<Result<Vec<Loaded>, Failure>>()?;
     let question = serde_json::json!({
         "verb": "compare", "a": a.id, "b": b.id, "until_decided": args.until_decided, "target": args.search.target(),
         "shard": args.shard.map(|shard| shard.to_string()),
@@ -50,8 +45,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         let side = if record.arm == a.id { "a" } else { "b" };
         count(groups.entry(side).or_default().entry(origin(&here, record)).or_default(), &target, record);
     }
-    for other in &args.with {
-        add_results(other, &a, &b, &target, &mut groups)?;
+    for other in &others {
+        add_results(other, &a, &b, &target, &mut groups);
     }
     let mut refused = Vec::new();
     let mut pooled = [Tally::default(), Tally::default()];
@@ -202,51 +197,6 @@ fn add(a: Tally, b: Tally) -> Tally {
         untestable: a.untestable + b.untestable,
         harness_errors: a.harness_errors + b.harness_errors,
     }
-}
-
-fn origin(manifest: &Manifest, record: &RunRecord) -> Origin {
-    Origin {
-        machine: machine::id(&manifest.environment),
-        device: record.device.clone(),
-        driver: record.driver.clone(),
-    }
-}
-
-fn add_results(
-    dir: &Path,
-    a: &Arm,
-    b: &Arm,
-    target: &Target,
-    groups: &mut BTreeMap<&str, BTreeMap<Origin, Tally>>,
-) -> Result<(), Failure> {
-    let loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
-    for record in &loaded.records {
-        let side = match &record.arm {
-            id if *id == a.id => "a",
-            id if *id == b.id => "b",
-            _ => continue,
-        };
-        let tally = groups.entry(side).or_default().entry(origin(&loaded.manifest, record)).or_default();
-        count(tally, target, record);
-    }
-    Ok(())
-}
-
-/// Why the groups of one arm are not to be added up just so.
-fn may_not_pool(arm: &str, of: &BTreeMap<Origin, Tally>, anyway: bool) -> Vec<String> {
-    let tallies: Vec<Tally> = of.values().copied().collect();
-    let p = homogeneous(&tallies);
-    let alike = if p <= LEVEL { "they do not fit together" } else { "their rates fit together" };
-    let verb = if anyway { "pooled" } else { "not pooled" };
-    let mut lines = vec![format!("{arm}: {} origins, {verb}: {alike} (homogeneity p = {p:.4})", of.len())];
-    for (origin, tally) in of {
-        let driver = origin.driver.get(..8).unwrap_or(&origin.driver);
-        lines.push(format!(
-            "  machine {} · {} · driver {driver}: {}/{}",
-            origin.machine, origin.device, tally.hits, tally.testable
-        ));
-    }
-    lines
 }
 
 fn report(

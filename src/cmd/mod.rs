@@ -27,6 +27,7 @@ pub mod merge;
 pub mod notify;
 pub mod observe;
 pub mod on_device;
+mod origins;
 pub mod parse;
 pub mod parts;
 pub mod plan;

@@ -20,6 +20,7 @@ pub struct Loaded {
 
 /// Reads `dir`. A torn last line is no error (it is counted); any other damage is.
 pub fn load(dir: &Path) -> Result<Loaded, ResultsError> {
+    super::lenient::expect_results(dir)?;
     let manifest = Manifest::read(dir)?;
     let path = dir.join(RUNS);
     let bytes = match std::fs::read(&path) {

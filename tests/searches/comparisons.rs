@@ -45,6 +45,27 @@ fn results_of_another_build_are_not_pooled_in_silence() {
     assert!(said.contains("pooled: they do not fit together") && said.contains("corrupt 4/8"), "{said}");
 }
 
+#[test]
+fn results_of_another_arm_of_the_same_name_are_refused_before_anything_runs() {
+    let lab = Lab::new();
+    let (code, said) = compare(&lab, "before", &["over/file-r", "over/file-r", "--runs", "1"]);
+    assert_eq!(code, Some(0), "{said}");
+    let before = only(&lab.path().join("before"), "compare");
+    let manifest = std::fs::read_to_string(before.join("manifest.json")).unwrap();
+    std::fs::write(before.join("manifest.json"), manifest.replace("\"copies\": 12", "\"copies\": 13"))
+        .unwrap();
+    let nowhere = lab.path().join("nowhere").display().to_string();
+    for (with, expected, why) in [
+        (before.display().to_string(), 40, "its arm over/file-r is another one than here"),
+        (nowhere, 2, "is no results directory"),
+    ] {
+        let args = ["over/file-r", "under/file-r", "--runs", "1", "--with", &with];
+        let (code, said) = compare(&lab, "after", &args);
+        assert_eq!(code, Some(expected), "{said}");
+        assert!(said.contains(why) && !lab.path().join("after").exists(), "{said}");
+    }
+}
+
 /// What a maintainer adds is another file, if only by its build-id: never taken for the stock build.
 #[test]
 fn a_build_that_differs_in_its_build_id_alone_is_a_build_of_its_own() {

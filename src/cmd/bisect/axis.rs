@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::matrix::units::Size;
 use crate::model::arm::Arm;
 use crate::probe::{Change, Field};
+use crate::results::manifest::RuntimeIdentity;
 
 /// How the arm of a place comes to be.
 #[derive(Clone, Debug)]
@@ -250,15 +251,26 @@ pub fn reuse(
     target: &crate::probe::Target,
 ) -> Result<u32, Failure> {
     let mut counted = 0;
+    if dirs.is_empty() {
+        return Ok(counted);
+    }
+    let here = runtimes::identities(&axis.sources);
     for dir in dirs {
         let loaded = crate::results::load(Path::new(dir)).map_err(|e| Failure::new(e.exit(), e))?;
+        let same_runtime = |arm: &Arm| {
+            let of = |runtimes: &BTreeMap<String, RuntimeIdentity>| {
+                Some(runtimes.get(arm.runtime.as_ref()?)?.hash.clone())
+            };
+            of(&here) == of(&loaded.manifest.runtimes)
+        };
         let arms: BTreeMap<&str, &Arm> =
             loaded.manifest.arms.iter().map(|arm| (arm.id.as_str(), arm)).collect();
         for record in loaded.records.iter().filter(|record| record.device == device) {
             let Some(ran) = arms.get(record.arm.as_str()) else { continue };
             for (place, source) in axis.places.iter_mut().zip(&axis.sources) {
                 let Source::Ready(arm) = source else { continue };
-                if place.driver == record.driver && !place.driver.is_empty() && same_experiment(ran, arm) {
+                let same_build = place.driver == record.driver && !place.driver.is_empty();
+                if same_build && same_experiment(ran, arm) && same_runtime(arm) {
                     place.reused.add(target.see(record).answer);
                     counted += 1;
                 }
@@ -269,7 +281,7 @@ pub fn reuse(
 }
 
 /// Equal in everything that a run depends on, names and bookkeeping aside.
-fn same_experiment(a: &Arm, b: &Arm) -> bool {
+pub fn same_experiment(a: &Arm, b: &Arm) -> bool {
     let bare = |arm: &Arm| {
         let mut arm = arm.clone();
         arm.id.clear();

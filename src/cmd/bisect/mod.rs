@@ -16,6 +16,7 @@ use crate::cmd::prober::{Prepared, Prober, prepare, question_of, stopped};
 use crate::exit::Exit;
 use crate::probe::{Answer, Probe};
 
+pub(super) use axis::same_experiment;
 use axis::{Axis, Source};
 use ground::Places;
 

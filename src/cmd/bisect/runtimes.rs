@@ -1,5 +1,7 @@
 //! SYCL runtimes for a search: versions as listed, or those that are here by pattern, the oldest first.
 
+use std::collections::BTreeMap;
+
 use super::axis::{Draft, Source};
 use crate::cmd::Failure;
 use crate::cmd::sycl;
@@ -7,6 +9,7 @@ use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::plan::select::glob;
 use crate::probe::Change;
+use crate::results::manifest::RuntimeIdentity;
 use crate::toolchain::ToolchainStore;
 
 /// A draft for each runtime. One that is not here cannot be tested, and says how to get it.
@@ -35,4 +38,13 @@ fn draft(arm: &Arm, name: String) -> Result<Draft, Failure> {
         Err(reason) => (None, Source::Broken(reason)),
     };
     Ok(Draft { arm: format!("{}{change}", arm.id), label: name, identity, driver: String::new(), source })
+}
+
+/// What the runtimes of these arms are on this machine.
+pub(super) fn identities(sources: &[Source]) -> BTreeMap<String, RuntimeIdentity> {
+    let arms = sources.iter().filter_map(|source| match source {
+        Source::Ready(arm) => Some(Arm::clone(arm)),
+        Source::Commit { .. } | Source::Broken(_) => None,
+    });
+    sycl::identities(&sycl::compilers(&arms.collect::<Vec<_>>(), None))
 }
