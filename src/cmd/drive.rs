@@ -95,13 +95,15 @@ pub fn drive<L: Lab>(
         // Only empty directories are left when all went well.
         let _ = std::fs::remove_dir_all(work_root(&dir));
     }
+    let noted = if out_of_time { recorder.out_of_time() } else { Ok(()) };
     let stop = manifest.stop.as_ref();
     let summaries = aggregate::summarise_under(stop, out_of_time, &manifest.arms, &records);
     let csv_written = csv::write(&dir, &summaries);
     let stated = findings::findings(&manifest.arms, &summaries, &records, &manifest.left_out);
     say::show(&summary::text(&summaries, &stated, &dir, summary::style()));
     let result = match end {
-        End::Complete | End::OutOfTime => csv_written
+        End::Complete | End::OutOfTime => noted
+            .and(csv_written)
             .map(|()| outcome::exit(&manifest.arms, &summaries, &manifest.left_out))
             .map_err(|e| Failure::new(e.exit(), e)),
         End::Interrupted { missing } if health.poisoned().is_some() => Err(Failure::with_help(

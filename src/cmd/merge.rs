@@ -5,7 +5,7 @@ use crate::cmd::Failure;
 use crate::exit::Exit;
 use crate::report::aggregate;
 use crate::report::{Report, headline};
-use crate::results::{csv, load_lenient, merge};
+use crate::results::{Loaded, csv, load_lenient, merge};
 
 pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     if args.output.exists() {
@@ -26,15 +26,15 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         super::say::note(format_args!("warning: {problem}"));
     }
     let merged = merge::union(&parts).map_err(|error| Failure::new(Exit::IncompatibleRecording, error))?;
-    let Some(merged) = merged else { return Err(Failure::new(Exit::Usage, "nothing to merge")) };
-    merged.write(&args.output).map_err(|error| Failure::new(error.exit(), error))?;
+    let Some(mut merged) = merged else { return Err(Failure::new(Exit::Usage, "nothing to merge")) };
     let stop = merged.manifest.stop.as_ref();
     let time_over = stop.is_some_and(|rule| {
-        parts
-            .iter()
-            .map(|part| (&part.manifest, &part.records))
-            .all(|(manifest, records)| aggregate::time_over(rule, &manifest.started, &manifest.arms, records))
+        let over =
+            |part: &Loaded| aggregate::time_over(rule, part.out_of_time, &part.manifest.arms, &part.records);
+        parts.iter().all(over)
     });
+    merged.out_of_time = time_over;
+    merged.write(&args.output).map_err(|error| Failure::new(error.exit(), error))?;
     let summaries = aggregate::summarise_under(stop, time_over, &merged.manifest.arms, &merged.records);
     csv::write(&args.output, &summaries).map_err(|error| Failure::new(error.exit(), error))?;
     let missing = merged.missing();

@@ -20,21 +20,21 @@ pub fn load_matrix(path: &Path) -> Result<Matrix, Failure> {
 /// What is known of this machine, the device that `auto` stands for, and the driver builds: what `plan` shows is what
 /// `run` does.
 pub fn facts(device: &Device, store: Option<&DriverStore>) -> HostFacts {
+    let cards = host::devices().into_iter().filter(RenderNode::usable_driver).map(Device::Real);
+    let cards: Vec<Device> = cards.collect();
+    let memory = |device: &Device| Some((device.name(), device.profile()?.vram_bytes));
+    let mut device_memory: BTreeMap<String, u64> = cards.iter().filter_map(memory).collect();
+    device_memory.extend(xe_sim::profile::all().map(|p| (format!("sim:{}", p.name), p.vram_bytes)));
+    device_memory.extend(memory(device).map(|(_, bytes)| ("auto".to_owned(), bytes)));
     HostFacts {
         auto_is_simulated: Some(matches!(device, Device::Simulated(_))),
-        device_memory: device.profile().map(|profile| profile.vram_bytes),
+        device_memory,
         drivers: store.and_then(|store| store.list().ok()).map(|builds| {
             let aliases = ["default", "debian", "system"].map(str::to_owned);
             builds.into_keys().chain(aliases).collect()
         }),
         runtimes: Some(super::sycl::available(None)),
-        cards: Some(
-            host::devices()
-                .into_iter()
-                .filter(RenderNode::usable_driver)
-                .map(|node| Device::Real(node).name())
-                .collect(),
-        ),
+        cards: Some(cards.iter().map(Device::name).collect()),
         profiles: Some(xe_sim::profile::all().map(|profile| profile.name.to_owned()).collect()),
         ..HostFacts::probe()
     }

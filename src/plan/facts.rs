@@ -18,8 +18,8 @@ pub struct HostFacts {
     pub tmpfs_room: Option<u64>,
     /// Free bytes where files of `medium = "disk"` are put.
     pub disk_room: Option<u64>,
-    /// Bytes of device memory.
-    pub device_memory: Option<u64>,
+    /// Device, as an arm names it → bytes of its memory.
+    pub device_memory: BTreeMap<String, u64>,
     /// Instruments that this machine lacks, each with the reason.
     pub missing_observers: BTreeMap<Observer, String>,
     /// Front ends that cannot be built here, each with the reason.
@@ -149,8 +149,8 @@ impl HostFacts {
 
     fn room_for_device_memory(&self, arm: &Arm, simulated: Option<bool>) -> Result<(), String> {
         let held = device_memory_held(&arm.workload);
-        if let Some(there) = self.device_memory
-            && held.allocated > there
+        if let Some(there) = self.device_memory.get(&arm.device)
+            && held.allocated > *there
         {
             return Err(format!(
                 "it holds {} MiB of device memory of {} MiB",

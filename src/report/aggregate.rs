@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use crate::judge::{agree, expect, surface};
 use crate::model::arm::Arm;
@@ -218,19 +217,11 @@ pub fn summarise_under(
     summaries
 }
 
-/// Whether the rule's time was over when a matrix run ended that started at `started` (RFC 3339). Its records say so: one
-/// that was interrupted has no run that ends later. A run whose arms were all done needed no more time.
-pub fn time_over(rule: &StopRule, started: &str, arms: &[Arm], records: &[RunRecord]) -> bool {
-    let Some(most) = rule.max_time else { return false };
-    if summarise(arms, records).iter().all(|summary| rule.done(summary.tally).is_some()) {
-        return true;
-    }
-    let Ok(started) = humantime::parse_rfc3339(started) else { return false };
-    let ended = records.iter().filter_map(|record| {
-        let began = humantime::parse_rfc3339(&record.started).ok()?;
-        began.checked_add(Duration::try_from_secs_f64(record.wall_seconds).ok()?)
-    });
-    ended.max().and_then(|last| last.duration_since(started).ok()).is_some_and(|took| took >= most)
+/// Whether a rule with a limit of time leaves nothing to be done: it ended the run (`out_of_time`), or all arms were done
+/// before. A run that was interrupted is neither.
+pub fn time_over(rule: &StopRule, out_of_time: bool, arms: &[Arm], records: &[RunRecord]) -> bool {
+    let all_done = || summarise(arms, records).iter().all(|summary| rule.done(summary.tally).is_some());
+    rule.max_time.is_some() && (out_of_time || all_done())
 }
 
 /// Why a verdict is what it is, where the verdict itself says it.

@@ -134,6 +134,7 @@ mod tests {
                 records: vec![fixture::record(&arm, 0, true)],
                 whole_bytes: 0,
                 torn_bytes: 0,
+                out_of_time: false,
             };
             let Headline { text, colour } = Headline::of(&Report::of(vec![results], vec![]));
             format!("{text} {colour}")

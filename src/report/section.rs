@@ -145,6 +145,7 @@ fn by_machine(loaded: Loaded) -> Vec<(String, Loaded)> {
             records: Vec::new(),
             whole_bytes: loaded.whole_bytes,
             torn_bytes: loaded.torn_bytes,
+            out_of_time: loaded.out_of_time,
         });
         part.manifest.started = part.manifest.started.clone().min(source.started.clone());
     }
@@ -198,10 +199,9 @@ fn section(key: Key, mut parts: Vec<Loaded>) -> Section {
     let first = parts.first().map(|part| part.manifest.clone());
     let rule = first.as_ref().and_then(|manifest| manifest.stop.clone());
     let time_over = rule.as_ref().is_some_and(|rule| {
-        parts
-            .iter()
-            .map(|part| (&part.manifest, &part.records))
-            .all(|(manifest, records)| aggregate::time_over(rule, &manifest.started, &manifest.arms, records))
+        let over =
+            |part: &Loaded| aggregate::time_over(rule, part.out_of_time, &part.manifest.arms, &part.records);
+        parts.iter().all(over)
     });
     let place: BTreeMap<String, usize> =
         arms.iter().enumerate().map(|(index, arm)| (arm.id.clone(), index)).collect();
@@ -267,6 +267,7 @@ mod tests {
             records,
             whole_bytes: 0,
             torn_bytes: 0,
+            out_of_time: false,
         };
         let original = results("a", &manifest, vec![record(0), record(1)]);
         let mut copy = results("b", &manifest, vec![record(0), record(1), record(1)]);

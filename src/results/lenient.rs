@@ -85,6 +85,7 @@ pub fn load_lenient(dir: &Path) -> Result<(Loaded, Vec<Problem>), ResultsError> 
         records,
         whole_bytes: whole as u64,
         torn_bytes: torn.len() as u64,
+        out_of_time: dir.join(super::OUT_OF_TIME).exists(),
     };
     Ok((loaded, problems))
 }

@@ -35,6 +35,8 @@ pub struct Merged {
     pub builds: BTreeSet<String>,
     /// (path in the merged directory, existing file).
     pub logs: BTreeMap<String, PathBuf>,
+    /// A stopping rule's time ended the runs that lack some; [`union`] does not know.
+    pub out_of_time: bool,
 }
 
 /// Why directories are no results of one matrix.
@@ -127,7 +129,7 @@ pub fn union(parts: &[Loaded]) -> Result<Option<Merged>, NotOne> {
         })
         .collect();
     let manifest = manifest(parts, all, plan);
-    Ok(Some(Merged { manifest, records: runs.into_values().collect(), builds, logs }))
+    Ok(Some(Merged { manifest, records: runs.into_values().collect(), builds, logs, out_of_time: false }))
 }
 
 /// What forbids merging. Seeds, machines and repeats may differ.
@@ -250,6 +252,9 @@ impl Merged {
                 lines.push(b'\n');
             }
             std::fs::write(partial.join(super::RUNS), lines)?;
+            if self.out_of_time {
+                std::fs::write(partial.join(super::OUT_OF_TIME), "")?;
+            }
             if self.builds.is_empty() {
                 return Ok(());
             }

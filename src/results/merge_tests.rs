@@ -45,7 +45,14 @@ fn part(machine: u8, shard: u32, of: u32, repeats: u32, seed: u64) -> Loaded {
         left_out: Vec::new(),
         environment: serde_json::json!({ "machine": format!("m{machine}") }),
     };
-    Loaded { dir: PathBuf::from("/nowhere"), manifest, records, whole_bytes: 0, torn_bytes: 0 }
+    Loaded {
+        dir: PathBuf::from("/nowhere"),
+        manifest,
+        records,
+        whole_bytes: 0,
+        torn_bytes: 0,
+        out_of_time: false,
+    }
 }
 
 fn loaded(merged: &Merged) -> Loaded {
@@ -55,6 +62,7 @@ fn loaded(merged: &Merged) -> Loaded {
         records: merged.records.clone(),
         whole_bytes: 0,
         torn_bytes: 0,
+        out_of_time: false,
     }
 }
 

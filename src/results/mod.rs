@@ -75,6 +75,8 @@ pub const RUNS: &str = "runs.jsonl";
 pub const BUILDS: &str = "builds.jsonl";
 pub const ARMS: &str = "arms.csv";
 pub const LOGS: &str = "logs";
+/// There when a stopping rule's time ended the run: what is missing is not to be done.
+pub const OUT_OF_TIME: &str = "out-of-time";
 
 /// A fresh run id: UTC time to the second and four hexadecimal digits, e.g. `2026-11-29T15-12-00-7f3a`.
 pub fn run_id(now: std::time::SystemTime) -> String {

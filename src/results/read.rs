@@ -16,6 +16,8 @@ pub struct Loaded {
     pub whole_bytes: u64,
     /// Bytes after the last whole line: a run that was being written when the writer was killed. Not a record.
     pub torn_bytes: u64,
+    /// The run ended because its rule's time was over ([`super::OUT_OF_TIME`]).
+    pub out_of_time: bool,
 }
 
 /// Reads `dir`. A torn last line is no error (it is counted); any other damage is.
@@ -48,5 +50,6 @@ pub fn load(dir: &Path) -> Result<Loaded, ResultsError> {
         records,
         whole_bytes: whole as u64,
         torn_bytes: torn.len() as u64,
+        out_of_time: dir.join(super::OUT_OF_TIME).exists(),
     })
 }

@@ -75,6 +75,11 @@ impl Recorder {
         if loaded.torn_bytes > 0 {
             recorder.cut_to_whole().map_err(ResultsError::io(&recorder.runs_path))?;
         }
+        if loaded.out_of_time {
+            // There is time again, until the rule says otherwise.
+            let mark = dir.join(super::OUT_OF_TIME);
+            std::fs::remove_file(&mark).map_err(ResultsError::io(&mark))?;
+        }
         Ok(Resumed { recorder, records: loaded.records, dropped_bytes: loaded.torn_bytes })
     }
 
@@ -99,6 +104,12 @@ impl Recorder {
     /// Runs that are stored.
     pub fn kept(&self) -> usize {
         self.kept
+    }
+
+    /// Notes that the rule's time ended the run.
+    pub fn out_of_time(&self) -> Result<(), ResultsError> {
+        let mark = self.dir.join(super::OUT_OF_TIME);
+        File::create(&mark).and_then(|file| file.sync_all()).map_err(ResultsError::io(&mark))
     }
 
     /// Stores one run. On an error the file still ends with a whole line, and the run counts as not done.

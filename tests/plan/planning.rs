@@ -138,8 +138,17 @@ fn host_facts_exclude_with_a_reason() {
         ),
         (
             base.replace("copies = 3", "ballast = \"12GiB\""),
-            HostFacts { device_memory: Some(8 * gib), ..HostFacts::default() },
+            HostFacts { device_memory: [("auto".to_owned(), 8 * gib)].into(), ..HostFacts::default() },
             "it holds 12299 MiB of device memory of 8192 MiB",
+        ),
+        (
+            base.replace("copies = 3", "ballast = \"12GiB\"")
+                .replace("expect = \"clean\"", "device = \"sim:a380\""),
+            HostFacts {
+                device_memory: [("auto".to_owned(), 16 * gib), ("sim:a380".to_owned(), 6 * gib)].into(),
+                ..HostFacts::default()
+            },
+            "it holds 12299 MiB of device memory of 6144 MiB",
         ),
         (
             base.replace("expect = \"clean\"", "observers = [\"strace\"]"),

@@ -1,6 +1,7 @@
 //! Reports of runs that a rule stopped by looking at them.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::support::{mock, said, tool};
 
@@ -38,18 +39,32 @@ fn a_report_has_the_interval_that_allows_looking_and_no_arm_lacks_runs() {
 #[test]
 fn a_run_whose_time_was_over_is_complete_and_one_that_was_interrupted_is_not() {
     let dir = tempfile::tempdir().expect("tempdir");
-    let rule = ["--until-hits", "1", "--max-runs", "5000", "--max-time", "1s"];
+    let rule = ["--until-hits", "1", "--max-runs", "5000", "--max-time", "2s"];
     let results = mock(dir.path(), &["pass=clean"], &rule);
     let junit = |dir: &Path| said(dir, &["report", dir.to_str().expect("UTF-8"), "--format", "junit"]);
     assert!(junit(&results).contains("failures=\"0\" errors=\"0\""), "{}", junit(&results));
     let arm = json(&results)["sections"][0]["arms"][0].clone();
     assert_eq!((&arm["stopped"], &arm["planned"]), (&"--max-time".into(), &arm["runs"]));
     assert_eq!(json(&results)["sections"][0]["exit"], 0);
-    // The same runs under a rule that allowed an hour.
+    // Merged, it is as complete.
+    let merged = dir.path().join("merged");
+    said(dir.path(), &["merge", results.to_str().expect("UTF-8"), "-o", merged.to_str().expect("UTF-8")]);
+    assert_eq!(json(&merged)["sections"][0]["exit"], 0);
+    // Begun a day ago, taken up again now and interrupted: its last run is far beyond the time, and that says nothing.
     let manifest = std::fs::read_to_string(results.join("manifest.json")).expect("manifest");
     let mut manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
-    manifest["stop"]["max_time"]["secs"] = 3600.into();
+    manifest["started"] = "2026-01-01T00:00:00Z".into();
     std::fs::write(results.join("manifest.json"), manifest.to_string()).expect("write");
+    let mut resumed = Command::new(env!("CARGO_BIN_EXE_repro-matrix"));
+    resumed.args(["mock-run", "pass=clean", "--resume"]).arg(&results).args(rule);
+    let mut resumed = resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let runs = || std::fs::read_to_string(results.join("runs.jsonl")).expect("runs").lines().count();
+    let before = runs();
+    while runs() == before {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    resumed.kill().expect("killed");
+    resumed.wait().expect("waited for");
     assert!(junit(&results).contains("type=\"incomplete\""), "{}", junit(&results));
     assert_eq!(json(&results)["sections"][0]["exit"], 12);
 }
