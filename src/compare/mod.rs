@@ -2,3 +2,4 @@
 
 pub mod numbers;
 pub mod times;
+mod tree;

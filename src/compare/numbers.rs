@@ -3,8 +3,11 @@
 //! Two values are the same when their bits are: 0 and -0 differ, 1 and 1.0 are one number. JSON numbers with a point or
 //! an exponent are read as the nearest 64-bit float (correctly rounded), integers exactly.
 
+use std::fmt::{self, Debug};
+
 use serde::Serialize;
-use serde_json::Value;
+
+use super::tree::Tree;
 
 /// How an output is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -63,7 +66,13 @@ impl Comparison {
         }
     }
 
-    fn number(&mut self, same: bool, a: f64, b: f64, place: impl FnOnce() -> String) {
+    fn number(
+        &mut self,
+        same: bool,
+        (a, b): (f64, f64),
+        place: impl FnOnce() -> String,
+        shown: [&dyn Debug; 2],
+    ) {
         self.values += 1;
         if same {
             return;
@@ -76,7 +85,7 @@ impl Comparison {
         if scale > 0.0 {
             self.largest_relative = self.largest_relative.max(absolute / scale);
         }
-        self.tell(|| format!("{}: {a:?} and {b:?}", place()));
+        self.tell(|| format!("{}: {:?} and {:?}", place(), shown[0], shown[1]));
     }
 
     fn other(&mut self, same: bool, place: impl FnOnce() -> String) {
@@ -98,10 +107,9 @@ pub fn compare(kind: Kind, a: &[u8], b: &[u8], ignore: &[String]) -> Result<Comp
     let mut out = Comparison::default();
     match kind {
         Kind::Json => {
-            let read = |bytes: &[u8], which: &str| {
-                serde_json::from_slice::<Value>(bytes).map_err(|error| format!("the {which} output: {error}"))
-            };
-            json(&mut out, &read(a, "first")?, &read(b, "second")?, &mut Vec::new(), ignore);
+            let told = |which| move |error| format!("the {which} output: {error}");
+            let (a, b) = (Tree::read(a).map_err(told("first"))?, Tree::read(b).map_err(told("second"))?);
+            json(&mut out, &a, &b, &mut Vec::new(), ignore);
         }
         Kind::Csv => csv(&mut out, a, b, ignore)?,
         Kind::F32 => raw(&mut out, a, b, |c: [u8; 4]| (c, f32::from_le_bytes(c).into()))?,
@@ -114,9 +122,9 @@ pub fn compare(kind: Kind, a: &[u8], b: &[u8], ignore: &[String]) -> Result<Comp
     Ok(out)
 }
 
-fn json(out: &mut Comparison, a: &Value, b: &Value, path: &mut Vec<String>, ignore: &[String]) {
+fn json(out: &mut Comparison, a: &Tree<'_>, b: &Tree<'_>, path: &mut Vec<String>, ignore: &[String]) {
     match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
+        (Tree::Object(a), Tree::Object(b)) => {
             for (name, left) in a {
                 if ignore.contains(name) {
                     continue;
@@ -132,7 +140,7 @@ fn json(out: &mut Comparison, a: &Value, b: &Value, path: &mut Vec<String>, igno
                 out.misshapen(|| format!("{}.{name}: only the second has it", path.join(".")));
             }
         }
-        (Value::Array(a), Value::Array(b)) => {
+        (Tree::Array(a), Tree::Array(b)) => {
             if a.len() != b.len() {
                 out.misshapen(|| format!("{}: {} and {} elements", path.join("."), a.len(), b.len()));
             }
@@ -142,17 +150,30 @@ fn json(out: &mut Comparison, a: &Value, b: &Value, path: &mut Vec<String>, igno
                 path.pop();
             }
         }
-        (Value::Number(a), Value::Number(b)) => {
-            let (x, y) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
-            let exact = a.as_i128().zip(b.as_i128()).map(|(a, b)| a == b);
-            let same = exact.unwrap_or_else(|| x.to_bits() == y.to_bits());
-            out.number(same, x, y, || path.join("."));
+        (Tree::Number(a), Tree::Number(b)) => {
+            let float = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
+            let (x, y) = (float(a), float(b));
+            // An integer is written in one way only, so any two are told apart by their texts; so are numbers that no
+            // float holds.
+            let integers = [a, b].iter().all(|text| !text.contains(['.', 'e', 'E']));
+            let held = x.is_finite() && y.is_finite();
+            let same = if integers || !held { a == b } else { x.to_bits() == y.to_bits() };
+            out.number(same, (x, y), || path.join("."), [&Plain(a), &Plain(b)]);
         }
-        (Value::Object(_) | Value::Array(_) | Value::Number(_), _)
-        | (_, Value::Object(_) | Value::Array(_) | Value::Number(_)) => {
+        (Tree::Object(_) | Tree::Array(_) | Tree::Number(_), _)
+        | (_, Tree::Object(_) | Tree::Array(_) | Tree::Number(_)) => {
             out.misshapen(|| format!("{}: of two kinds", path.join(".")));
         }
         (a, b) => out.other(a == b, || path.join(".")),
+    }
+}
+
+/// A text as it is.
+struct Plain<'a>(&'a str);
+
+impl Debug for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
     }
 }
 
@@ -181,9 +202,9 @@ fn csv(out: &mut Comparison, a: &[u8], b: &[u8], ignore: &[String]) -> Result<()
                 // Integers beyond 2^53 are told apart by their texts only.
                 (Ok(p), Ok(q)) => out.number(
                     x.trim() == y.trim() || p.to_bits() == q.to_bits() && p.abs() < 9e15,
-                    p,
-                    q,
+                    (p, q),
                     place,
+                    [&Plain(x.trim()), &Plain(y.trim())],
                 ),
                 (Err(_), Err(_)) => out.other(x == y, place),
                 _ => out.misshapen(|| format!("{}: a number and a text", place())),
@@ -212,7 +233,7 @@ fn raw<const N: usize>(
     }
     for (index, (x, y)) in a.as_chunks::<N>().0.iter().zip(b.as_chunks::<N>().0).enumerate() {
         let ((p, x), (q, y)) = (read(*x), read(*y));
-        out.number(p == q, x, y, || format!("value {index}"));
+        out.number(p == q, (x, y), || format!("value {index}"), [&x, &y]);
     }
     Ok(())
 }
@@ -238,7 +259,14 @@ mod tests {
         let shape = of(Kind::Json, a, &a.replace(r#", "name": "x""#, ""));
         assert_eq!((shape.different, shape.shape), (0, 1));
         // Integers beyond 2^53 stay apart.
-        assert_eq!(of(Kind::Json, "[9007199254740993]", "[9007199254740992]").different, 1);
+        let apart = of(Kind::Json, "[9007199254740993]", "[9007199254740992]");
+        assert_eq!(
+            (apart.different, &apart.first[..]),
+            (1, &["0: 9007199254740993 and 9007199254740992".to_owned()][..])
+        );
+        assert_eq!(of(Kind::Json, "[36893488147419103233]", "[36893488147419103232]").different, 1);
+        let odd = of(Kind::Json, "[0, 1, 1e400]", "[-0, 1.0, 1e401]");
+        assert_eq!((odd.values, odd.different), (3, 2), "{odd:?}");
         assert!(compare(Kind::Json, b"{", b"{}", &[]).unwrap_err().contains("first output"));
     }
 
