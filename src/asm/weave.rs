@@ -9,6 +9,9 @@ use super::lines::{Lines, Place};
 const WHOLE: u64 = 16;
 const COMPACTED: u64 = 8;
 
+/// Bytes of paths and source text that are put into a listing: an image may name a long line at each instruction.
+const MOST: usize = 64 << 20;
+
 /// The listing with `// File: …` and `// Line N:  text` before the instructions that they are of: the form of IGC's own
 /// listing. `source` gives the text of a line, where it can be had.
 ///
@@ -38,6 +41,9 @@ pub fn weave(
                 let code = source(&place.file, place.line).unwrap_or_default();
                 text.push_str(format!("\n// Line {}:  {}", place.line, one_line(code.trim())).trim_end());
                 text.push('\n');
+            }
+            if text.len() > listing.len() + MOST {
+                return Err(format!("its source lines are above {MOST} bytes"));
             }
             now = place;
             address += if compacted(line) { COMPACTED } else { WHOLE };
@@ -104,5 +110,14 @@ mod tests {
         }
         let moved = LISTING.replace("L24", "L32");
         assert!(weave(&moved, &lines(40), &mut |_, _| None).unwrap_err().contains("L32"));
+    }
+    #[test]
+    fn what_an_image_can_ask_for_has_an_end() {
+        let listing = "        nop\n".repeat(70_000);
+        let at = |n: u64| (n * WHOLE, Some(Place { file: Path::new("k.cl").into(), line: n + 1 }));
+        let lines = Lines { at: (0..70_000).map(at).collect(), code: 70_000 * WHOLE };
+        assert!(weave(&listing, &lines, &mut |_, _| Some("x".repeat(10))).is_ok());
+        let long = weave(&listing, &lines, &mut |_, _| Some("x".repeat(2000)));
+        assert_eq!(long, Err("its source lines are above 67108864 bytes".to_owned()));
     }
 }
