@@ -70,21 +70,50 @@ pub fn lines(zebin: &[u8]) -> Result<BTreeMap<String, Lines>, String> {
 /// The bytes of a debug section, relocated.
 fn section<'d>(elf: &Zebin<'d>, name: &str) -> Result<Cow<'d, [u8]>, String> {
     let Some(section) = elf.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
-    let mut bytes = Cow::Borrowed(section.data().map_err(|e| format!("{name}: {e}"))?);
-    for (offset, relocation) in section.relocations() {
+    let bytes = section.data().map_err(|e| format!("{name}: {e}"))?;
+    let relocations = section.relocations().map(|(offset, r)| (offset, r.flags(), r.addend()));
+    relocated(bytes, relocations).map_err(|why| format!("{name}: {why}"))
+}
+
+/// `bytes` with each (offset, kind, value) put in. There are at most as many as there are places for: sections of relocations
+/// may be chained without an end.
+fn relocated(
+    bytes: &[u8],
+    relocations: impl Iterator<Item = (u64, RelocationFlags, i64)>,
+) -> Result<Cow<'_, [u8]>, String> {
+    let mut room = bytes.len();
+    let mut bytes = Cow::Borrowed(bytes);
+    for (offset, flags, value) in relocations {
         // R_ZE_SYM_ADDR and R_ZE_SYM_ADDR_32 (zebin specification); every symbol's value is 0.
-        let width = match relocation.flags() {
+        let width = match flags {
             RelocationFlags::Elf { r_type: RelocationType(1) } => 8,
             RelocationFlags::Elf { r_type: RelocationType(2) } => 4,
-            other => return Err(format!("{name}: a relocation of an unknown kind ({other:?})")),
+            other => return Err(format!("a relocation of an unknown kind ({other:?})")),
         };
-        let value = relocation.addend().to_le_bytes();
+        room = room.checked_sub(width).ok_or("more relocations than it has places")?;
+        let value = value.to_le_bytes();
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let place = bytes.to_mut().get_mut(start..start.saturating_add(width));
         let (Some(place), Some(value)) = (place, value.get(..width)) else {
-            return Err(format!("{name}: a relocation at {offset:#x}, outside of it"));
+            return Err(format!("a relocation at {offset:#x}, outside of it"));
         };
         place.copy_from_slice(value);
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_is_relocated_once_at_most() {
+        let of = |kind, offset| (offset, RelocationFlags::Elf { r_type: RelocationType(kind) }, 0x0102);
+        let told = |list: &[(u64, RelocationFlags, i64)]| relocated(&[9; 12], list.iter().copied());
+        let both = told(&[of(1, 0), of(2, 8)]).unwrap();
+        assert_eq!(both[..], [2, 1, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0]);
+        assert!(told(&[of(1, 0), of(1, 0)]).unwrap_err().contains("more relocations"));
+        assert!(told(&[of(1, 8)]).unwrap_err().contains("outside"));
+        assert!(told(&[of(3, 0)]).unwrap_err().contains("unknown kind"));
+    }
 }

@@ -7,7 +7,7 @@ use eu_support::Rng;
 use eu_support::device::OnDevice;
 use eu_support::launch::{Arg, Launch, value};
 use eu_support::memory::Memory;
-use eu_support::zebin::compile;
+use eu_support::zebin::{Kernel, compile};
 use xe_sim::trace::Event;
 
 const A: u64 = 0x20_0000_0000;
@@ -47,45 +47,39 @@ fn args(buffers: &[(u64, usize)], n: Option<u32>) -> Vec<Arg> {
     args
 }
 
-#[test]
-fn kernels_reach_objects_and_client_memory() {
-    let kernels = compile(SOURCE, "");
-    let n = 64 * 1024;
+/// Runs `add` on `n` words and checks each sum; everything is bound, and all of it is executed.
+#[track_caller]
+fn adds(add: &Kernel, device: &mut OnDevice, n: usize) {
     let (a, b) = (Rng(1).words(n), Rng(2).words(n));
-    let expected: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b)).collect();
-    // Every choice of which of the three buffers is the client's own memory.
-    for choice in 0..8 {
-        let mut device = OnDevice::new("a770", true);
-        device.user =
-            [A, B, C].into_iter().enumerate().filter(|(i, _)| choice >> i & 1 != 0).map(|x| x.1).collect();
-        let mut memory = Memory::new();
-        memory.put_words(A, &a);
-        memory.put_words(B, &b);
-        memory.put_words(C, &vec![7; n]);
-        let args = args(&[(C, n), (A, n), (B, n)], None);
-        let launch = Launch::new(&kernels["add"], &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
-        let ran = device.run(&launch, &mut memory, &[]).expect("it runs");
-        assert_eq!((ran.unmapped.len(), ran.native_groups), (0, 0));
-        assert!(memory.words(C) == expected, "choice {choice}");
-    }
-}
-
-#[test]
-fn group_counts_of_an_indirect_dispatch_come_from_the_registers() {
-    let kernels = compile(SOURCE, "");
-    let n = 4096;
-    let (a, b) = (Rng(8).words(n), Rng(9).words(n));
-    let expected: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b)).collect();
-    let mut device = OnDevice::new("a770", true);
-    device.indirect = true;
     let mut memory = Memory::new();
     memory.put_words(A, &a);
     memory.put_words(B, &b);
     memory.put_words(C, &vec![7; n]);
     let args = args(&[(C, n), (A, n), (B, n)], None);
-    let launch = Launch::new(&kernels["add"], &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
-    device.run(&launch, &mut memory, &[]).expect("it runs");
-    assert_eq!(memory.words(C), expected);
+    let launch = Launch::new(add, &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
+    let ran = device.run(&launch, &mut memory, &[]).expect("it runs");
+    assert_eq!((ran.unmapped.len(), ran.native_groups), (0, 0));
+    let expected: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b)).collect();
+    assert!(memory.words(C) == expected, "client memory: {:x?}", device.user);
+}
+
+#[test]
+fn kernels_reach_objects_and_client_memory() {
+    let kernels = compile(SOURCE, "");
+    // Every choice of which of the three buffers is the client's own memory.
+    for choice in 0..8 {
+        let mut device = OnDevice::new("a770", true);
+        device.user =
+            [A, B, C].into_iter().enumerate().filter(|(i, _)| choice >> i & 1 != 0).map(|x| x.1).collect();
+        adds(&kernels["add"], &mut device, 64 * 1024);
+    }
+}
+
+#[test]
+fn group_counts_of_an_indirect_dispatch_come_from_the_registers() {
+    let mut device = OnDevice::new("a770", true);
+    device.indirect = true;
+    adds(&compile(SOURCE, "")["add"], &mut device, 4096);
 }
 
 #[test]
