@@ -1,5 +1,6 @@
 //! `repro-matrix diff`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::cli::diff::DiffArgs;
@@ -9,6 +10,12 @@ use crate::report::{Section, diff};
 
 pub fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     let ((a, a_read), (b, b_read)) = (one(&args.a)?, one(&args.b)?);
+    let both = runs(&a).intersection(&runs(&b)).count();
+    if both > 0 {
+        let what =
+            format!("A and B have {both} of their runs in common: they are not two results to be compared");
+        return Err(Failure::with_help(Exit::Usage, what, "give the directories of two different runs"));
+    }
     let diff = diff::diff(&a, &b);
     if diff.rows.is_empty() {
         let sides = [("A", &args.a, &a), ("B", &args.b, &b)];
@@ -25,6 +32,12 @@ pub fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     // Of damaged results, a comparison is of what could be read.
     let damaged = [a_read, b_read].into_iter().find(|exit| *exit != Exit::AsExpected);
     Ok(damaged.unwrap_or_else(|| diff.exit()))
+}
+
+/// What tells runs from each other, whatever directory they are in.
+fn runs(section: &Section) -> BTreeSet<(&str, u32, &str, u64)> {
+    let runs = section.records.iter();
+    runs.map(|run| (run.arm.as_str(), run.repeat, run.started.as_str(), run.wall_seconds.to_bits())).collect()
 }
 
 fn one(dir: &PathBuf) -> Result<(Section, Exit), Failure> {

@@ -51,7 +51,11 @@ fn suite(section: &Section, several: bool) -> TestSuite {
     }
     // Without these, a pass of the rest would read as a pass of the whole.
     for out in section.not_here() {
-        let mut status = TestCaseStatus::skipped();
+        // An expectation without an answer is no pass, and the run's exit code says so too.
+        let mut status = match out.unanswered {
+            true => TestCaseStatus::non_success(NonSuccessKind::Error),
+            false => TestCaseStatus::skipped(),
+        };
         status.set_type("not-here").set_message(out.reason.clone());
         let mut case = TestCase::new(out.arm.clone(), status);
         case.set_classname(section.key.matrix.clone());

@@ -96,3 +96,15 @@ fn damaged_results_and_results_without_runs_are_told_apart_from_no_change() {
     assert_eq!(code, Some(4), "{told}");
     assert!(told.contains("has no runs") && !told.contains("no arm in common"), "{told}");
 }
+
+#[test]
+fn a_run_is_not_compared_with_itself() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let a = results(dir.path(), "a", &["pass=clean"], "2");
+    let b = results(dir.path(), "b", &["pass=clean"], "2");
+    assert_eq!(diff(&a, &b).0, Some(0));
+    std::fs::copy(a.join("runs.jsonl"), b.join("runs.jsonl")).expect("a copy");
+    let (code, said) = diff(&a, &b);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("A and B have 2 of their runs in common"), "{said}");
+}
