@@ -85,6 +85,12 @@ pub(super) fn prepare_signals(mask: &libc::sigset_t) {
     }
 }
 
+/// Makes the calling process this much nicer than it is. Async-signal-safe.
+pub(super) fn give_way(by: i32) {
+    // SAFETY: plain system call; failure (nothing is allowed to be nicer here) leaves it as it was, which is only slower.
+    unsafe { libc::nice(by) };
+}
+
 /// The calling thread's timer slack, ns.
 pub(super) fn timer_slack() -> u64 {
     // SAFETY: plain prctl.
