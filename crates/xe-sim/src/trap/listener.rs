@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::sys;
 
-/// For so long after a check a call is taken to wait still. A thread id is given again only after all others have been:
-/// tens of thousands of new threads.
-const TRUSTED: Duration = Duration::from_millis(1);
+/// For so long after it was seen a thread id is taken to mean the same thread, if there is one. It is given again only after
+/// all others have been: tens of thousands of new threads.
+pub(super) const TRUSTED: Duration = Duration::from_millis(1);
 
 /// `ERESTARTSYS` and friends never reach a client; this is what an interrupted request answers.
 pub(super) const EINTR: i32 = libc::EINTR;
@@ -51,7 +51,7 @@ pub(super) struct Listener {
     fd: OwnedFd,
     /// Id of the call being served, for validity checks after remote reads; 0 = none.
     current: Cell<u64>,
-    /// When it was found to be valid.
+    /// When it was found to be valid: when it was taken, at first.
     checked: Cell<Option<Instant>>,
     wakes_here: Cell<bool>,
 }
@@ -81,7 +81,7 @@ impl Listener {
     pub(super) fn receive(&self) -> io::Result<Option<Call>> {
         let Some(n) = sys::notif_recv(self.fd())? else { return Ok(None) };
         self.current.set(n.id);
-        self.checked.set(None);
+        self.checked.set(Some(Instant::now()));
         Ok(Some(Call {
             id: n.id,
             tid: n.pid,

@@ -5,6 +5,7 @@ mod files;
 mod filter;
 mod listener;
 mod maps;
+mod others;
 mod pace;
 mod probe;
 mod remote;

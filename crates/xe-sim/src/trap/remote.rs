@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use std::time::Instant;
 
-use super::listener::Listener;
+use super::listener::{Listener, TRUSTED};
 use super::maps::{FileKey, Maps};
+use super::others::{Other, Others};
 use super::sys;
 use crate::arena::Span;
 use crate::client::{Access, ClientMem, Errno, ProcessId};
@@ -15,7 +17,7 @@ use crate::client::{Access, ClientMem, Errno, ProcessId};
 const EFAULT: Errno = Errno(libc::EFAULT);
 
 struct Process {
-    /// Readable when the whole thread group has ended.
+    /// Readable when the whole thread group has ended; the last reference, so that the watch ends with it.
     pidfd: OwnedFd,
     maps: Option<Maps>,
     /// A thread that called recently: the way into the address space after the main thread has ended.
@@ -23,35 +25,38 @@ struct Process {
 }
 
 /// Processes that have touched the device, by thread group id.
-#[derive(Default)]
 pub(super) struct Processes {
     known: HashMap<ProcessId, Process>,
-    /// Thread id → process; checked at each use, as ids are given again.
-    threads: HashMap<u32, ProcessId>,
+    /// Thread id → process and when that was last known to be so, as ids are given again.
+    threads: HashMap<u32, (ProcessId, Instant)>,
+    /// Told of their ends.
+    others: Rc<Others>,
 }
 
 impl Processes {
+    pub(super) fn new(others: Rc<Others>) -> Processes {
+        Processes { known: HashMap::new(), threads: HashMap::new(), others }
+    }
+
     /// The process of thread `tid`, which has a call waiting.
     pub(super) fn of_thread(&mut self, tid: u32) -> io::Result<ProcessId> {
-        if let Some(&process) = self.threads.get(&tid)
-            && sys::is_thread_of(process.0, tid)
-            && let Some(p) = self.known.get_mut(&process)
+        let now = Instant::now();
+        if let Some((process, seen)) = self.threads.get_mut(&tid)
+            && (now.duration_since(*seen) < TRUSTED || sys::is_thread_of(process.0, tid))
+            && let Some(p) = self.known.get_mut(process)
         {
+            *seen = now;
             p.thread = tid;
-            return Ok(process);
+            return Ok(*process);
         }
         let process = ProcessId(tgid(tid)?);
         if let std::collections::hash_map::Entry::Vacant(slot) = self.known.entry(process) {
             let pidfd = sys::pidfd_open(process.0)?;
+            self.others.watch(Other::Gone(process), pidfd.as_fd())?;
             slot.insert(Process { pidfd, maps: None, thread: tid });
         }
-        self.threads.insert(tid, process);
+        self.threads.insert(tid, (process, now));
         Ok(process)
-    }
-
-    /// For poll: every known process with the descriptor that becomes readable at its end.
-    pub(super) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, BorrowedFd<'_>)> {
-        self.known.iter().map(|(id, p)| (*id, p.pidfd.as_fd()))
     }
 
     pub(super) fn pidfd(&self, process: ProcessId) -> Option<BorrowedFd<'_>> {
@@ -60,7 +65,7 @@ impl Processes {
 
     pub(super) fn forget(&mut self, process: ProcessId) {
         self.known.remove(&process);
-        self.threads.retain(|_, p| *p != process);
+        self.threads.retain(|_, (p, _)| *p != process);
     }
 
     fn thread(&self, process: ProcessId) -> Option<u32> {
@@ -291,7 +296,7 @@ mod tests {
     fn thread_belongs_to_its_process() {
         let me = std::process::id();
         let tid = nix::unistd::gettid().as_raw() as u32;
-        let mut processes = Processes::default();
+        let mut processes = Processes::new(Rc::new(Others::new().unwrap()));
         assert_eq!(processes.of_thread(tid).unwrap(), ProcessId(me));
         // From the cache this time.
         assert_eq!(processes.of_thread(tid).unwrap(), ProcessId(me));

@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 
 use super::files::Files;
 use super::listener::Listener;
+use super::others::{Other, Others};
 use super::pace::Pace;
 use super::remote::{self, Processes, RemoteMem, Shared};
 use super::signals::Signals;
@@ -53,6 +54,7 @@ pub(super) struct Supervisor {
     pub(super) told_foreign: bool,
     client: Client,
     signals: Signals,
+    others: Rc<Others>,
     /// How the command ended, and when.
     ended: Option<(ClientExit, Instant)>,
     pace: Pace,
@@ -69,10 +71,8 @@ enum Turn {
 /// What a poll brought.
 struct Seen {
     listener: PollFlags,
-    signal: bool,
-    client_ended: bool,
-    /// Processes that have ended.
-    gone: Vec<ProcessId>,
+    /// Something of [`Others`].
+    other: bool,
 }
 
 impl Supervisor {
@@ -87,9 +87,12 @@ impl Supervisor {
     ) -> io::Result<Supervisor> {
         let files = Files::new(arena.fd())?;
         let listener = Listener::new(client.listener.try_clone()?);
+        let others = Rc::new(Others::new()?);
+        others.watch(Other::Signal, signals.fd())?;
+        others.watch(Other::ClientEnded, client.pidfd.as_fd())?;
         let shared = Rc::new(Shared {
             listener,
-            processes: RefCell::new(Processes::default()),
+            processes: RefCell::new(Processes::new(Rc::clone(&others))),
             device_file: files.arena(),
         });
         let memory = Box::new(RemoteMem(Rc::clone(&shared)));
@@ -106,6 +109,7 @@ impl Supervisor {
             told_foreign: false,
             client,
             signals,
+            others,
             ended: None,
             pace: Pace::new(now),
             last_tick: now,
@@ -179,14 +183,14 @@ impl Supervisor {
                 shared.listener.done();
             }
         }
-        if seen.signal {
-            self.signals.pass_on(self.client.pid);
-        }
-        for process in seen.gone {
-            self.forget(process);
-        }
-        if seen.client_ended {
-            self.ended = self.reap().map(|exit| (exit, Instant::now()));
+        if seen.other {
+            for other in self.others.come()? {
+                match other {
+                    Other::Signal => self.signals.pass_on(self.client.pid),
+                    Other::Gone(process) => self.forget(process),
+                    Other::ClientEnded => self.client_ended(),
+                }
+            }
         }
         self.tick()?;
         let nobody_left = seen.listener.contains(PollFlags::POLLHUP);
@@ -195,34 +199,16 @@ impl Supervisor {
     }
 
     fn poll(&self, shared: &Shared, timeout: Option<Duration>) -> io::Result<Seen> {
-        let processes = shared.processes.borrow();
-        let mut fds = vec![
+        let mut fds = [
             PollFd::new(shared.listener.fd(), PollFlags::POLLIN),
-            PollFd::new(self.signals.fd(), PollFlags::POLLIN),
+            PollFd::new(self.others.fd(), PollFlags::POLLIN),
         ];
-        if self.ended.is_none() {
-            fds.push(PollFd::new(self.client.pidfd.as_fd(), PollFlags::POLLIN));
-        }
-        let first_process = fds.len();
-        fds.extend(processes.pidfds().map(|(_, fd)| PollFd::new(fd, PollFlags::POLLIN)));
         match ppoll(&mut fds, timeout.map(TimeSpec::from), None) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(e) => return Err(e.into()),
         }
-        let got = |i: usize| fds.get(i).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
-        let readable = |i: usize| got(i).contains(PollFlags::POLLIN);
-        Ok(Seen {
-            listener: got(0),
-            signal: readable(1),
-            client_ended: self.ended.is_none() && readable(2),
-            // In the order in which they were put in.
-            gone: processes
-                .pidfds()
-                .enumerate()
-                .filter(|(i, _)| readable(first_process + i))
-                .map(|(_, (process, _))| process)
-                .collect(),
-        })
+        let [listener, other] = fds.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
+        Ok(Seen { listener, other: other.contains(PollFlags::POLLIN) })
     }
 
     /// What is looked at by time.
@@ -241,6 +227,13 @@ impl Supervisor {
             self.close_unused();
         }
         Ok(())
+    }
+
+    fn client_ended(&mut self) {
+        if let Some(exit) = self.reap() {
+            self.others.forget(self.client.pidfd.as_fd());
+            self.ended = Some((exit, Instant::now()));
+        }
     }
 
     fn reap(&self) -> Option<ClientExit> {
