@@ -266,7 +266,7 @@ impl LineSink for Parser<'_> {
         if whole && tag.is_some_and(|tag| SKIPPED.iter().any(|skipped| tag.starts_with(skipped))) {
             return;
         }
-        match serde_json::from_slice::<Record>(line) {
+        match Record::read(line) {
             Ok(record) => self.event(record),
             Err(_) => self.facts.not_understood += 1,
         }

@@ -3,6 +3,7 @@
 //! Times are CLOCK_MONOTONIC nanoseconds, so that they can be laid beside times taken by the client. GPU
 //! addresses are 48-bit (not sign-extended). Sizes are bytes. `seq` counts events from 1.
 
+mod read;
 mod sink;
 pub use sink::TraceSink;
 pub(crate) use sink::{clock_ns, now_ns};
