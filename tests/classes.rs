@@ -218,6 +218,15 @@ fn screen_says_what_was_established() {
     for text in ["Threshold:", "Decides:", "Cause:", "Instruments:", "Not shown: silicon"] {
         assert!(ran.stdout.contains(text), "{text} in\n{}", ran.stdout);
     }
+    // Which instruments were compared on what, not that they agree in general.
+    let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [
+        "data and sim on the verdict",
+        "sim, strace and neo-log on binds that failed with EPERM agree in 1 run",
+        "sim and neo-log on the life of the private surface agree in",
+    ] {
+        assert!(told.contains(text), "{text} in\n{}", ran.stdout);
+    }
     // The misspelt key has no verdict: that is not a pass.
     assert_eq!(ran.exit, Some(12), "{}", ran.stdout);
 }

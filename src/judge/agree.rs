@@ -1,6 +1,8 @@
-//! Where instruments contradict each other. Each entry names both and what each says.
+//! What instruments were compared on, and where they contradict each other. Each contradiction names both and what
+//! each says.
 
 use crate::model::facts::{CallCount, Facts};
+use crate::model::verdict::{Compared, ComparedFact};
 
 use super::context::{Account, Context};
 use super::surface;
@@ -8,56 +10,55 @@ use super::table::{DataSays, DeviceSays, Reduced};
 
 const EPERM: i32 = libc::EPERM;
 
-pub fn disagreements(
+/// One fact and what came of comparing its instruments: a text for each contradiction.
+struct Comparison {
+    fact: ComparedFact,
+    instruments: Vec<&'static str>,
+    contradictions: Vec<String>,
+}
+
+/// Compares what can be compared. A fact that one instrument alone told of is no agreement, and not in the first list.
+pub fn compare(
     reduced: &Reduced,
     account: &Account,
     facts: &Facts,
     context: &Context<'_>,
-) -> Vec<String> {
-    let mut out = Vec::new();
-    out.extend(data_against_device(reduced));
-    out.extend(prediction(facts, context));
-    let eperm: Vec<(&str, u64)> = [("sim", eperm_by_sim(facts)), ("strace", eperm_by_strace(facts))]
-        .into_iter()
-        .filter_map(|(name, n)| Some((name, n?)))
-        .collect();
-    for pair in eperm.windows(2) {
-        if let [(a, n), (b, m)] = pair
-            && n != m
-        {
-            out.push(format!("{a} counts {n} binds that failed with EPERM, {b} {m}"));
-        }
+) -> (Vec<Compared>, Vec<String>) {
+    let all = [
+        data_and_device(reduced),
+        prediction(facts, context),
+        failed_binds(facts),
+        surface_life(account, facts, context),
+    ];
+    let (mut compared, mut disagreements) = (Vec::new(), Vec::new());
+    for Comparison { fact, instruments, contradictions } in all.into_iter().flatten() {
+        let instruments = instruments.into_iter().map(str::to_owned).collect();
+        compared.push(Compared { fact, instruments, agree: contradictions.is_empty() });
+        disagreements.extend(contradictions);
     }
-    // The driver tries twice (`Drm::bindBufferObject`) and prints the last result only: its log has at most as many
-    // failures as the kernel, and none only where every second try went well.
-    if let (Some((kernel, n)), Some(m)) = (eperm.first(), eperm_by_neo(facts))
-        && m > *n
-    {
-        out.push(format!("neo-log counts {m} binds that failed with EPERM, {kernel} only {n}"));
-    }
-    out.extend(surface_life(account, facts, context));
-    out
+    (compared, disagreements)
 }
 
-fn data_against_device(reduced: &Reduced) -> Option<String> {
-    match (reduced.data, reduced.device) {
+fn data_and_device(reduced: &Reduced) -> Option<Comparison> {
+    let contradiction = match (reduced.data, reduced.device) {
         (DataSays::Right, DeviceSays::HazardAfter | DeviceSays::HazardBefore) => {
-            Some("data: all elements right; sim: a dispatch reached an unbound range".into())
+            Some("data: all elements right; sim: a dispatch reached an unbound range")
         }
         (DataSays::WrongAfter | DataSays::WrongBefore, DeviceSays::Bound) => {
-            Some("data: wrong elements; sim: everything the dispatches point at was bound".into())
+            Some("data: wrong elements; sim: everything the dispatches point at was bound")
         }
         (DataSays::WrongBefore, DeviceSays::HazardAfter)
         | (DataSays::WrongAfter, DeviceSays::HazardBefore) => {
-            Some("data and sim place the fault on different sides of the copies".into())
+            Some("data and sim place the fault on different sides of the copies")
         }
+        (DataSays::Right, DeviceSays::Bound)
+        | (DataSays::WrongAfter, DeviceSays::HazardAfter)
+        | (DataSays::WrongBefore, DeviceSays::HazardBefore) => None,
+        // One of them has nothing to say.
         (
-            DataSays::Right,
-            DeviceSays::Bound | DeviceSays::Absent | DeviceSays::Incomplete | DeviceSays::Undecided,
+            DataSays::Right | DataSays::WrongAfter | DataSays::WrongBefore,
+            DeviceSays::Absent | DeviceSays::Incomplete | DeviceSays::Undecided,
         )
-        | (DataSays::WrongAfter, DeviceSays::HazardAfter | DeviceSays::Absent)
-        | (DataSays::WrongBefore, DeviceSays::HazardBefore | DeviceSays::Absent)
-        | (DataSays::WrongAfter | DataSays::WrongBefore, DeviceSays::Incomplete | DeviceSays::Undecided)
         | (
             DataSays::NotModelled | DataSays::Incomplete,
             DeviceSays::Absent
@@ -66,11 +67,16 @@ fn data_against_device(reduced: &Reduced) -> Option<String> {
             | DeviceSays::Bound
             | DeviceSays::HazardBefore
             | DeviceSays::HazardAfter,
-        ) => None,
-    }
+        ) => return None,
+    };
+    Some(Comparison {
+        fact: ComparedFact::Verdict,
+        instruments: vec!["data", "sim"],
+        contradictions: contradiction.map(str::to_owned).into_iter().collect(),
+    })
 }
 
-fn prediction(facts: &Facts, context: &Context<'_>) -> Option<String> {
+fn prediction(facts: &Facts, context: &Context<'_>) -> Option<Comparison> {
     let predicted = context.predicted_per_dispatch?;
     // A key that changes the driver's arithmetic makes the prediction void, not wrong.
     if context.arm.keys.keys.contains_key("OverrideNumComputeUnitsForScratch") {
@@ -81,8 +87,40 @@ fn prediction(facts: &Facts, context: &Context<'_>) -> Option<String> {
         return None;
     }
     let said = lines.iter().any(|l| l.flag);
-    (said != predicted).then(|| {
+    let contradiction = (said != predicted).then(|| {
         format!("the build predicts per-dispatch {}, the driver says {}", u8::from(predicted), u8::from(said))
+    });
+    Some(Comparison {
+        fact: ComparedFact::PerDispatch,
+        instruments: vec!["build", "neo-log"],
+        contradictions: contradiction.into_iter().collect(),
+    })
+}
+
+fn failed_binds(facts: &Facts) -> Option<Comparison> {
+    let kernel: Vec<(&'static str, u64)> = [("sim", eperm_by_sim(facts)), ("strace", eperm_by_strace(facts))]
+        .into_iter()
+        .filter_map(|(name, n)| Some((name, n?)))
+        .collect();
+    let neo = eperm_by_neo(facts);
+    let mut contradictions = Vec::new();
+    if let [(a, n), (b, m)] = kernel[..]
+        && n != m
+    {
+        contradictions.push(format!("{a} counts {n} binds that failed with EPERM, {b} {m}"));
+    }
+    // The driver tries twice (`Drm::bindBufferObject`) and prints the last result only: its log has at most as many
+    // failures as the kernel, and none only where every second try went well.
+    if let (Some((witness, n)), Some(m)) = (kernel.first(), neo)
+        && m > *n
+    {
+        contradictions.push(format!("neo-log counts {m} binds that failed with EPERM, {witness} only {n}"));
+    }
+    let instruments: Vec<_> = kernel.iter().map(|(name, _)| *name).chain(neo.map(|_| "neo-log")).collect();
+    (instruments.len() > 1).then_some(Comparison {
+        fact: ComparedFact::FailedBinds,
+        instruments,
+        contradictions,
     })
 }
 
@@ -114,7 +152,7 @@ pub fn eperm_by_neo(facts: &Facts) -> Option<u64> {
 }
 
 /// The private surface's life by the driver's log and by the simulated kernel.
-fn surface_life(account: &Account, facts: &Facts, context: &Context<'_>) -> Option<String> {
+fn surface_life(account: &Account, facts: &Facts, context: &Context<'_>) -> Option<Comparison> {
     let bytes = context.surface_bytes(account.given()?)?;
     let (neo, sim) = (facts.neo.as_ref()?, facts.sim.as_ref()?);
     let lives = |ranges, dispatches| {
@@ -131,11 +169,18 @@ fn surface_life(account: &Account, facts: &Facts, context: &Context<'_>) -> Opti
         .filter(|(start, _)| by_sim.iter().any(|(other, _)| other == start))
         .collect();
     // No common range: the log's era does not print ranges, or binds are not printed.
-    if by_neo.is_empty() || by_neo == by_sim {
+    if by_neo.is_empty() {
         return None;
     }
     let tell = |lives: &[(u64, Vec<bool>)]| {
         lives.iter().map(|(_, life)| surface::compress(life, true)).collect::<Vec<_>>().join(" | ")
     };
-    Some(format!("private surface: neo-log says \"{}\", sim says \"{}\"", tell(&by_neo), tell(&by_sim)))
+    let contradiction = (by_neo != by_sim).then(|| {
+        format!("private surface: neo-log says \"{}\", sim says \"{}\"", tell(&by_neo), tell(&by_sim))
+    });
+    Some(Comparison {
+        fact: ComparedFact::PrivateSurface,
+        instruments: vec!["sim", "neo-log"],
+        contradictions: contradiction.into_iter().collect(),
+    })
 }

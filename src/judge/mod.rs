@@ -21,7 +21,7 @@ pub(crate) mod fixture;
 mod tests;
 
 use crate::model::facts::Facts;
-use crate::model::verdict::{Evidence, RunEnd, Verdict};
+use crate::model::verdict::{Compared, Evidence, RunEnd, Verdict};
 
 pub use context::{Account, Context, ExpectedDriver};
 pub use reduce::{NOT_ECHOED, READ_OTHERWISE};
@@ -31,6 +31,8 @@ pub use reduce::{NOT_ECHOED, READ_OTHERWISE};
 pub struct Judgement {
     pub verdict: Verdict,
     pub evidence: Vec<Evidence>,
+    /// What instruments were compared on, and where they contradict each other.
+    pub compared: Vec<Compared>,
     pub disagreements: Vec<String>,
     pub signature: String,
 }
@@ -41,7 +43,7 @@ pub fn judge(end: &RunEnd, account: &Account, facts: &Facts, context: &Context<'
     let reduced = reduce::reduce(end, account, facts, context, &mut evidence);
     let kind = table::decide(&reduced);
     let verdict = dress::dress(kind, end, account, facts, context, &evidence);
-    let disagreements = agree::disagreements(&reduced, account, facts, context);
+    let (compared, disagreements) = agree::compare(&reduced, account, facts, context);
     let signature = signature::signature(&verdict, account, facts, context);
-    Judgement { verdict, evidence, disagreements, signature }
+    Judgement { verdict, evidence, compared, disagreements, signature }
 }

@@ -8,7 +8,7 @@ use crate::model::arm::{Arm, CommandSpec, FrontEnd, KeySet, PageCache};
 use crate::model::extract::Rules;
 use crate::model::facts::{CallCount, Facts, StraceFacts};
 use crate::model::repro::{PageCacheState, Phase, ReproError, ReproResult};
-use crate::model::verdict::{Basis, RunEnd, Verdict};
+use crate::model::verdict::{Basis, ComparedFact, RunEnd, Verdict};
 
 use super::context::{Account, Context};
 use super::fixture::{self, lose_surface};
@@ -64,6 +64,20 @@ fn whole_run_is_clean_on_residency_and_instruments_agree() {
     assert_eq!(judged.signature, "clean");
     assert!(judged.evidence.iter().any(|e| e.instrument == "sim" && e.says.contains("is bound")));
     assert!(judged.evidence.iter().any(|e| e.says.contains("not modelled")));
+    // The elements were not compared: residency alone agrees with nothing.
+    use ComparedFact::{FailedBinds, PerDispatch, PrivateSurface};
+    assert_eq!(
+        judged.compared.iter().map(|c| c.fact).collect::<Vec<_>>(),
+        [PerDispatch, FailedBinds, PrivateSurface]
+    );
+    assert!(judged.compared.iter().all(|c| c.agree && c.instruments.len() == 2), "{judged:?}");
+}
+
+#[test]
+fn a_fact_of_one_instrument_alone_is_not_compared() {
+    let mut run = Run::clean();
+    run.facts.neo = None;
+    assert_eq!(run.judge().compared, vec![]);
 }
 
 #[test]
@@ -410,6 +424,8 @@ fn disagreements_name_both_instruments() {
     for part in ["per-dispatch", "sim counts 24", "strace 23", "bind unbind bind"] {
         assert!(text.contains(part), "{part} not in {text}");
     }
+    assert!(judged.compared.iter().all(|c| !c.agree), "{judged:?}");
+    assert!(judged.compared.iter().any(|c| c.instruments == ["sim", "strace", "neo-log"]), "{judged:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::Facts;
 use super::repro::ReproResult;
-use super::verdict::{Evidence, RunEnd, Verdict};
+use super::verdict::{Compared, Evidence, RunEnd, Verdict};
 
 /// Version of the results format (manifest and runs). A reader refuses a higher one.
 pub const RESULTS_VERSION: u32 = 1;
@@ -29,7 +29,10 @@ pub struct RunRecord {
     #[serde(flatten)]
     pub verdict: Verdict,
     pub evidence: Vec<Evidence>,
-    /// Do instruments agree, and where not.
+    /// What instruments were compared on; `None`: recorded by a build that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Vec<Compared>>,
+    /// Where they do not agree.
     pub disagreements: Vec<String>,
     /// Stable text: what makes two failures the same failure.
     pub signature: String,

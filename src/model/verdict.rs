@@ -128,6 +128,29 @@ impl Verdict {
     }
 }
 
+/// A fact that two or more instruments of a run told of, so that they could be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compared {
+    pub fact: ComparedFact,
+    /// Two or more of "data", "build", "sim", "strace", "neo-log".
+    pub instruments: Vec<String>,
+    pub agree: bool,
+}
+
+/// What instruments are compared on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedFact {
+    /// Output elements against what the dispatches point at being bound.
+    Verdict,
+    /// Is the module on the per-dispatch path.
+    PerDispatch,
+    /// Number of binds that failed with EPERM.
+    FailedBinds,
+    /// Binds and unbinds of the checked kernel's private surface.
+    PrivateSurface,
+}
+
 /// One reason in the trail that led to a verdict, in the order in which the rules applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {

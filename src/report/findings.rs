@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
-use crate::model::verdict::{Basis, Verdict};
+use crate::model::verdict::Basis;
 use crate::results::manifest::LeftOut;
 
 use super::aggregate::ArmSummary;
@@ -64,7 +64,7 @@ pub fn findings(
     add("Cause", cause(&seen));
     add("Failed binds", failed_binds(&seen));
     add("Same point", same_point(&seen));
-    add("Instruments", instruments(records));
+    add("Instruments", super::instruments::told(records));
     add("Arguments", super::arguments::told(arms, records));
     add("Control", positive_control(&seen, left_out));
     add("Not run here", gaps::not_here(left_out));
@@ -221,44 +221,6 @@ fn same_point(seen: &[Seen<'_>]) -> Option<String> {
         }
     }
     (!told.is_empty()).then(|| format!("the same experiment gave different verdicts: {}.", told.join("; ")))
-}
-
-fn instruments(records: &[RunRecord]) -> Option<String> {
-    // In a run that came to nothing there was nothing to compare.
-    let ran = |r: &&RunRecord| r.verdict.answers() && !matches!(r.verdict, Verdict::BuildFailed { .. });
-    let records: Vec<&RunRecord> = records.iter().filter(|r| ran(r) || !r.disagreements.is_empty()).collect();
-    if records.is_empty() {
-        return None;
-    }
-    let bad: Vec<&RunRecord> = records.iter().copied().filter(|r| !r.disagreements.is_empty()).collect();
-    let mut text = format!("agree on {} of {} runs", records.len() - bad.len(), records.len());
-    for record in bad.iter().take(3) {
-        text += &format!("; {}: {}", record.arm, record.disagreements.join(", "));
-    }
-    if bad.len() > 3 {
-        text += &format!("; and {} more", bad.len() - 3);
-    }
-    // Two ways to the verdict: the output elements, and what the device saw bound.
-    let both = records.iter().filter(|r| basis(r) == Some(Basis::Both)).count();
-    let one = records.iter().filter(|r| basis(r).is_some_and(|b| b != Basis::Both)).count();
-    if both > 0 {
-        text += &format!("; data and residency give the same verdict in {both} of {} runs", both + one);
-    }
-    Some(text + ".")
-}
-
-fn basis(record: &RunRecord) -> Option<Basis> {
-    match &record.verdict {
-        Verdict::Clean { basis } | Verdict::Corrupt { basis, .. } | Verdict::WrongBefore { basis, .. } => {
-            Some(*basis)
-        }
-        Verdict::Hang { .. }
-        | Verdict::Crash { .. }
-        | Verdict::DeviceLost { .. }
-        | Verdict::BuildFailed { .. }
-        | Verdict::Untestable { .. }
-        | Verdict::HarnessError { .. } => None,
-    }
 }
 
 fn positive_control(seen: &[Seen<'_>], left_out: &[LeftOut]) -> Option<String> {

@@ -261,7 +261,7 @@ fn runs_that_came_to_nothing_are_no_agreement() {
     assert_eq!(text(&findings(&arms, &summarise(&arms, &records), &records, &[]), "Instruments"), "");
     let records = vec![record(&arms[0], 0, true), failed(&arms[1])];
     let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
-    assert!(text(&found, "Instruments").starts_with("agree on 1 of 1 runs"), "{found:?}");
+    assert!(text(&found, "Instruments").starts_with("in 1 run no fact has two instruments"), "{found:?}");
     let found = findings(&arms, &summarise(&arms, &[]), &[], &[]);
     assert!(text(&found, "Control").contains("has not run"), "{found:?}");
 }

@@ -53,6 +53,7 @@ pub fn with(arm: &Arm, repeat: u32, verdict: Verdict, facts: Facts) -> RunRecord
         end: RunEnd::Exited { code: 0 },
         verdict,
         evidence: vec![],
+        compared: Some(vec![]),
         disagreements: vec![],
         signature: String::new(),
         as_expected,

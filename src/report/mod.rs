@@ -15,6 +15,7 @@ pub mod findings;
 mod gaps;
 pub mod headline;
 pub mod html;
+mod instruments;
 pub mod issue;
 pub mod json;
 pub mod junit;

@@ -18,6 +18,14 @@ pub fn plural(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// "a", "a and b", "a, b and c".
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [head @ .., last] if !head.is_empty() => format!("{} and {last}", head.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// All bytes, and what they come to: "16,238,247,936 B (15.12 GiB)".
 pub fn bytes(n: u64) -> String {
     match unit(n) {
@@ -48,6 +56,8 @@ mod tests {
         assert_eq!(grouped(16_238_247_936), "16,238,247,936");
         assert_eq!((grouped(0), grouped(999), grouped(1000)), ("0".into(), "999".into(), "1,000".into()));
         assert_eq!((plural(1, "arm"), plural(2, "arm")), ("1 arm".into(), "2 arms".into()));
+        let names = |n: usize| listed(&["a", "b", "c"].map(str::to_owned)[..n]);
+        assert_eq!([0, 1, 2, 3].map(names), ["", "a", "a and b", "a, b and c"]);
         assert_eq!(bytes(16_238_247_936), "16,238,247,936 B (15.12 GiB)");
         assert_eq!(bytes(93_323_264), "93,323,264 B (89.00 MiB)");
         assert_eq!(bytes(22), "22 B");

@@ -47,6 +47,7 @@ fn record(arm: &Arm, repeat: u32, end: RunEnd, verdict: Verdict) -> RunRecord {
         end,
         verdict,
         evidence: vec![],
+        compared: None,
         disagreements: vec![],
         signature: String::new(),
         as_expected: None,
