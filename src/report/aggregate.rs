@@ -45,6 +45,8 @@ impl fmt::Display for ArmVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     Met,
+    /// Met by the runs that there was time for: `--max-time` left others undone.
+    MetSoFar,
     /// The only differences are faults that are gone.
     Improved,
     /// No verdict (untestable, harness error).
@@ -58,6 +60,7 @@ impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Expected::Met => "yes",
+            Expected::MetSoFar => "yes so far",
             Expected::Improved => "improved",
             Expected::NoVerdict => "no verdict",
             Expected::NotMeasured => "not measured",
@@ -71,6 +74,7 @@ impl fmt::Display for Expected {
 pub struct ArmSummary {
     pub id: String,
     pub runs: usize,
+    /// Those that the arm was to have; where a rule looked at its runs and was met, those that it has.
     pub planned: usize,
     pub verdict: ArmVerdict,
     counts: BTreeMap<&'static str, usize>,
@@ -161,6 +165,11 @@ impl ArmSummary {
         }
     }
 
+    /// Runs are missing, and nothing that was asked for ended the arm before them.
+    pub fn lacks_runs(&self) -> bool {
+        self.runs == 0 || self.runs < self.planned && self.stopped.is_none()
+    }
+
     pub fn count(&self, word: &str) -> usize {
         self.counts.get(word).copied().unwrap_or(0)
     }
@@ -195,8 +204,8 @@ pub fn summarise(arms: &[Arm], records: &[RunRecord]) -> Vec<ArmSummary> {
 /// [`ArmSummary::stopped`] of arms that the end of the time kept from runs.
 pub const OUT_OF_TIME: &str = "--max-time";
 
-/// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs. Nor does any
-/// where the rule's time is over.
+/// [`summarise`], for a matrix whose arms were run until a rule was met: an arm that met it lacks no runs. Where the rule's
+/// time is over, none does, and the runs that there was no time for are still told.
 pub fn summarise_under(
     rule: Option<&StopRule>,
     time_over: bool,
@@ -208,10 +217,14 @@ pub fn summarise_under(
     for summary in &mut summaries {
         let cut = time_over && summary.runs < summary.planned;
         summary.looked_at = rule.looks() || cut;
-        let why = rule.done(summary.tally).or_else(|| cut.then(|| OUT_OF_TIME.to_owned()));
-        if let Some(why) = why {
+        if let Some(why) = rule.done(summary.tally) {
             summary.planned = summary.runs;
             summary.stopped = Some(why);
+        } else if cut {
+            summary.stopped = Some(OUT_OF_TIME.to_owned());
+            if summary.as_expected == Some(Expected::Met) {
+                summary.as_expected = Some(Expected::MetSoFar);
+            }
         }
     }
     summaries

@@ -138,6 +138,10 @@ fn arms_lack_no_runs_once_the_time_is_over() {
     let done = StopRule { until_hits: None, max_runs: Some(6), ..rule(60) };
     assert!(time_over(&done, false, &arms, &records), "nothing was left to be done");
     let summary = &summarise_under(Some(&rule(60)), true, &arms, &records)[0];
-    assert_eq!((summary.stopped.as_deref(), summary.planned), (Some("--max-time"), 6));
+    assert_eq!(
+        (summary.stopped.as_deref(), summary.planned),
+        (Some("--max-time"), 500),
+        "what was cut is told"
+    );
     assert_eq!(outcome::exit(&arms, std::slice::from_ref(summary), &[]), Exit::AsExpected);
 }

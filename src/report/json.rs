@@ -76,7 +76,7 @@ pub struct ArmJson {
     pub surface_bytes: Option<u64>,
     pub bind_history: Option<String>,
     pub eperm: Option<u64>,
-    /// `yes`, `improved`, `no verdict`, `not measured`, `NO`; absent where nothing was expected.
+    /// `yes`, `yes so far` (`--max-time` left runs undone), `improved`, `no verdict`, `not measured`, `NO`; absent where nothing was expected.
     pub as_expected: Option<String>,
     pub unmet: Vec<String>,
     /// Parts of the expectation that nothing measured.

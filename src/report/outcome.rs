@@ -9,8 +9,9 @@ use super::aggregate::{ArmSummary, Expected};
 /// The exit code of a matrix run that was not interrupted.
 pub fn exit(arms: &[Arm], summaries: &[ArmSummary], left_out: &[LeftOut]) -> Exit {
     let any = |test: &dyn Fn(&ArmSummary) -> bool| summaries.iter().any(test);
-    let build_failed =
-        |s: &ArmSummary| s.verdict.word == "build-failed" && s.as_expected != Some(Expected::Met);
+    let build_failed = |s: &ArmSummary| {
+        s.verdict.word == "build-failed" && !matches!(s.as_expected, Some(Expected::Met | Expected::MetSoFar))
+    };
     if any(&|s| s.as_expected == Some(Expected::Unmet) && !build_failed(s)) {
         return Exit::Unexpected;
     }
@@ -21,8 +22,7 @@ pub fn exit(arms: &[Arm], summaries: &[ArmSummary], left_out: &[LeftOut]) -> Exi
         arms.iter().zip(summaries).any(|(arm, s)| arm.positive_control && s.count("corrupt") == 0);
     // An arm that is expected to be untestable, and is, is as expected.
     let no_verdict = |s: &ArmSummary| {
-        s.runs == 0
-            || s.runs < s.planned
+        s.lacks_runs()
             || matches!(s.as_expected, Some(Expected::NoVerdict | Expected::NotMeasured))
             || (s.as_expected.is_none() && s.inconclusive() > 0)
     };

@@ -114,7 +114,7 @@ fn columns(arms: &[ArmSummary], squeeze: Squeeze) -> Vec<Column> {
         cells: arms.iter().map(cell).collect(),
     };
     let mut columns = vec![column("arm", false, &|arm| arm.id.clone())];
-    if arms.iter().any(|arm| arm.runs != 1) {
+    if arms.iter().any(|arm| (arm.runs, arm.planned) != (1, 1)) {
         columns.push(column("runs", false, &|arm| format!("{}/{}", arm.runs, arm.planned)));
     }
     columns.push(column("verdict", false, &|arm| {
@@ -174,8 +174,8 @@ const VERDICTS: [(&str, &str); 9] = [
     ("untestable", "33"),
     ("harness-error", "33"),
 ];
-const EXPECTED: [(&str, &str); 4] =
-    [("NO", "1;31"), ("improved", "32"), ("no verdict", "33"), ("not measured", "33")];
+const EXPECTED: [(&str, &str); 5] =
+    [("NO", "1;31"), ("yes so far", "33"), ("improved", "32"), ("no verdict", "33"), ("not measured", "33")];
 
 /// Wrong and untouched elements, each shown by `number`.
 pub fn counts(arm: &ArmSummary, number: fn(u64) -> String) -> String {

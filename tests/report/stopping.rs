@@ -44,7 +44,7 @@ fn a_run_whose_time_was_over_is_complete_and_one_that_was_interrupted_is_not() {
     let junit = |dir: &Path| said(dir, &["report", dir.to_str().expect("UTF-8"), "--format", "junit"]);
     assert!(junit(&results).contains("failures=\"0\" errors=\"0\""), "{}", junit(&results));
     let arm = json(&results)["sections"][0]["arms"][0].clone();
-    assert_eq!((&arm["stopped"], &arm["planned"]), (&"--max-time".into(), &arm["runs"]));
+    assert_eq!((&arm["stopped"], &arm["planned"]), (&"--max-time".into(), &5000.into()));
     assert_eq!(json(&results)["sections"][0]["exit"], 0);
     // Merged, it is as complete.
     let merged = dir.path().join("merged");
@@ -102,6 +102,22 @@ fn no_run_starts_once_the_time_is_over_and_what_it_cut_is_said() {
     assert_eq!(runs, 1, "the second arm of the round was not begun");
     let md = said(dir.path(), &["report", results.to_str().expect("UTF-8")]);
     assert!(md.contains("was over before all planned runs") && md.contains("has 1 of 3 runs"), "{md}");
+}
+
+#[test]
+fn an_arm_that_the_time_cut_is_as_expected_so_far_and_not_as_a_whole() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = dir.path().join("results");
+    let mut args = vec!["mock-run", "hang=hang", "--repeats", "5", "--timeout-ms", "1500", "--jobs", "1"];
+    args.extend(["--max-time", "1s", "--results", results.to_str().expect("UTF-8")]);
+    let screen = crate::support::text(&tool(dir.path(), &args).stdout);
+    let row =
+        screen.lines().find(|line| line.trim_start().starts_with("hang ")).expect("the arm's row").to_owned();
+    assert!(row.contains(" 1/5 ") && row.contains("yes so far"), "{screen}");
+    let results = crate::support::results_in(&results, "mock");
+    let md = said(dir.path(), &["report", results.to_str().expect("UTF-8")]);
+    let row = md.lines().find(|line| line.starts_with("| `hang`")).expect("the arm's row");
+    assert!(row.contains("yes so far"), "{md}");
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn expected(arm: &ArmSummary) -> Markup {
         @match arm.as_expected {
             None => "–",
             Some(Expected::Met) => "yes",
+            Some(Expected::MetSoFar) => { "yes so far (" (arm.runs) " of " (arm.planned) ")" },
             Some(Expected::Improved) => strong { "improved" },
             Some(Expected::NoVerdict) => strong { "no verdict" },
             Some(Expected::NotMeasured) => strong { "not measured" },
