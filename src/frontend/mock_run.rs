@@ -273,6 +273,7 @@ fn arm_of(id: &str, args: &MockRunArgs, expect: Option<Expectation>) -> Arm {
         faults: Vec::new(),
         device: "none".into(),
         observers: Vec::new(),
+        not_observed: Vec::new(),
         repeats: planned(args),
         timeout: Duration::from_millis(args.timeout_ms),
         inactivity: args.inactivity_ms.map(Duration::from_millis),

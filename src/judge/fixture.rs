@@ -59,6 +59,7 @@ pub fn arm() -> Arm {
         runtime: None,
         faults: Vec::new(),
         device: "sim:a770".into(),
+        not_observed: Vec::new(),
         observers: vec![Observer::NeoLog, Observer::Sim, Observer::Maps],
         repeats: 1,
         timeout: Duration::from_secs(60),

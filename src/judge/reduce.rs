@@ -40,6 +40,9 @@ pub fn reduce(
     for broken in context.broken {
         say("harness", broken.clone());
     }
+    for lacking in &context.arm.not_observed {
+        say("harness", lacking.to_string());
+    }
     let (identity, why) = identity(account, facts, context);
     if let Some(why) = why {
         say("maps", why);

@@ -156,6 +156,7 @@ fn arm(matrix: &Matrix, id: String, point: &Point, about: About) -> Option<Arm> 
         faults: Vec::new(),
         device: point.device.clone(),
         observers: about.settings.observers,
+        not_observed: Vec::new(),
         repeats: about.settings.repeats,
         timeout: about.settings.timeout,
         inactivity: about.settings.inactivity,

@@ -25,6 +25,9 @@ pub struct Arm {
     /// As written: `auto`, `sim:a770`, `pci:0000:09:00.0`.
     pub device: String,
     pub observers: Vec<Observer>,
+    /// Observers that the matrix asks for and that this device cannot have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_observed: Vec<NotObserved>,
     pub repeats: u32,
     #[serde(with = "duration_secs")]
     pub timeout: Duration,
@@ -285,6 +288,35 @@ pub enum Observer {
     ZeApi,
     /// The kernel's tracepoints of xe, on a card as root.
     XeTrace,
+}
+
+impl Observer {
+    /// As matrix files have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Observer::NeoLog => "neo-log",
+            Observer::Strace => "strace",
+            Observer::StraceSummary => "strace-summary",
+            Observer::Sim => "sim",
+            Observer::Maps => "maps",
+            Observer::KernelLog => "kernel-log",
+            Observer::ZeApi => "ze-api",
+            Observer::XeTrace => "xe-trace",
+        }
+    }
+}
+
+/// An observer that was asked for and taken from the arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotObserved {
+    pub observer: Observer,
+    pub why: String,
+}
+
+impl std::fmt::Display for NotObserved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "observer {}: {}", self.observer.word(), self.why)
+    }
 }
 
 #[derive(

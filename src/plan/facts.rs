@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::matrix::units::Size;
-use crate::model::arm::{Arm, FrontEnd, Medium, Observer, SourceKind, Workload};
+use crate::model::arm::{Arm, FrontEnd, Medium, NotObserved, Observer, SourceKind, Workload};
 
 /// Facts about this machine. `None` or an absent entry: not known, and no reason to leave anything out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,22 +62,24 @@ impl HostFacts {
         }
     }
 
-    /// Keeps the arm or says why this machine cannot run it. The simulated device's own trace is taken from arms that
-    /// run on a card, with a note, because such an arm loses nothing else.
-    pub fn admit(&self, arm: &mut Arm, notes: &mut Vec<String>) -> Result<(), String> {
+    /// Keeps the arm or says why this machine cannot run it. An observer that goes with the other kind of device is taken from
+    /// the arm, which says so: it loses nothing else.
+    pub fn admit(&self, arm: &mut Arm) -> Result<(), String> {
         let simulated = self.simulated(arm);
-        if simulated == Some(false) && arm.observers.contains(&Observer::Sim) {
-            arm.observers.retain(|observer| *observer != Observer::Sim);
-            notes.push("observer sim: only where the device is simulated; left out on a card".to_owned());
-        }
-        if simulated == Some(true) && arm.observers.contains(&Observer::XeTrace) {
-            arm.observers.retain(|observer| *observer != Observer::XeTrace);
-            notes
-                .push("observer xe-trace: only on a card; left out where the device is simulated".to_owned());
+        let of_another_device = match simulated {
+            Some(false) => Some((Observer::Sim, "only where the device is simulated; left out on a card")),
+            Some(true) => Some((Observer::XeTrace, "only on a card; left out where the device is simulated")),
+            None => None,
+        };
+        if let Some((observer, why)) =
+            of_another_device.filter(|(observer, _)| arm.observers.contains(observer))
+        {
+            arm.observers.retain(|kept| *kept != observer);
+            arm.not_observed.push(NotObserved { observer, why: why.to_owned() });
         }
         for observer in &arm.observers {
             if let Some(reason) = self.missing_observers.get(observer) {
-                return Err(format!("it needs observer {}: {reason}", observer_word(*observer)));
+                return Err(format!("it needs observer {}: {reason}", observer.word()));
             }
         }
         if let Some(reason) = self.missing_front_ends.get(&arm.variant.front_end) {
@@ -192,14 +194,6 @@ fn device_memory_held(workload: &Workload) -> Held {
         // Ballast is held, never written.
         written: copied.saturating_add(guards),
     }
-}
-
-fn observer_word(observer: Observer) -> String {
-    // One spelling: the one of the file.
-    serde_json::to_value(observer)
-        .ok()
-        .and_then(|word| word.as_str().map(str::to_owned))
-        .unwrap_or_else(|| format!("{observer:?}"))
 }
 
 /// MemAvailable of /proc/meminfo, in bytes.

@@ -77,7 +77,7 @@ impl Plan {
 /// Plans a valid matrix.
 pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
     let seed = selection.seed.unwrap_or(matrix.seed);
-    let (mut arms, mut excluded, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut arms, mut excluded) = (Vec::<Arm>::new(), Vec::new());
     for candidate in expand::expand(matrix) {
         let mut arm = candidate.arm;
         let id = arm.id.clone();
@@ -98,12 +98,14 @@ pub fn plan(matrix: &Matrix, selection: &Selection, facts: &HostFacts) -> Plan {
             leave_out(ExcludedBy::Matrix, reason, false);
         } else if let Err(reason) = selection.apply(&mut arm) {
             leave_out(ExcludedBy::Selection, reason, false);
-        } else if let Err(reason) = facts.admit(&mut arm, &mut notes) {
+        } else if let Err(reason) = facts.admit(&mut arm) {
             leave_out(ExcludedBy::Host, reason, facts.lacks_subject(&arm));
         } else {
             arms.push(arm);
         }
     }
+    let mut notes: Vec<String> =
+        arms.iter().flat_map(|arm| &arm.not_observed).map(ToString::to_string).collect();
     notes.sort();
     notes.dedup();
     Plan { seed, cells: order::order(&arms, seed), arms, excluded, notes }

@@ -68,6 +68,7 @@ pub fn findings(
     add("Arguments", super::arguments::told(arms, records));
     add("Control", positive_control(&seen, left_out));
     add("Not run here", gaps::not_here(left_out));
+    add("Not observed", gaps::not_observed(arms));
     add("Cut short", gaps::cut_short(arms, summaries));
     add("Ended early", ended_early(&seen));
     add("No verdict", no_verdict(&seen));

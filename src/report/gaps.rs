@@ -30,6 +30,19 @@ pub(super) fn not_here(left_out: &[LeftOut]) -> Option<String> {
     (arms > 0).then(|| format!("{} could not run here: {}.", plural(arms, "arm"), told.join("; ")))
 }
 
+/// Observers that the matrix asks for and the device of some arm cannot have.
+pub(super) fn not_observed(arms: &[Arm]) -> Option<String> {
+    let mut observers: BTreeMap<String, usize> = BTreeMap::new();
+    for lacking in arms.iter().flat_map(|arm| &arm.not_observed) {
+        *observers.entry(lacking.to_string()).or_default() += 1;
+    }
+    let told: Vec<String> = observers
+        .iter()
+        .map(|(what, arms_of_it)| format!("{what} ({})", plural(*arms_of_it, "arm")))
+        .collect();
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+}
+
 /// Runs that `--max-time` left undone. `arms` are those of `summaries`, in the same order.
 pub(super) fn cut_short(arms: &[Arm], summaries: &[ArmSummary]) -> Option<String> {
     let cut: Vec<_> = arms

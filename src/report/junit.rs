@@ -1,6 +1,7 @@
 //! `--format junit`: one test case per arm. One faulty run where clean was expected is a failure, however many clean
 //! ones there are; they are listed beside it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite, XmlString};
@@ -39,6 +40,9 @@ fn suite(section: &Section, several: bool) -> TestSuite {
     suite.add_property(("device", section.key.device.as_str()));
     suite.add_property(("machine", section.key.machine.as_str()));
     suite.add_property(("driver", section.driver_line().as_str()));
+    for lacking in not_observed(section) {
+        suite.add_property(("not observed", lacking.as_str()));
+    }
     suite.add_property(("seed", section.seed.to_string().as_str()));
     for summary in &section.summaries {
         let runs: Vec<&RunRecord> = section.runs_of(&summary.id).map(|(record, _)| record).collect();
@@ -62,6 +66,11 @@ fn suite(section: &Section, several: bool) -> TestSuite {
         suite.add_test_case(case);
     }
     suite
+}
+
+/// Each once: in the results of a run they are those of every arm.
+fn not_observed(section: &Section) -> BTreeSet<String> {
+    section.arms.iter().flat_map(|arm| &arm.not_observed).map(ToString::to_string).collect()
 }
 
 /// What an arm is to a test report. Without an expectation, any fault is a failure: nobody said that it is known.

@@ -1,6 +1,6 @@
 //! The loader's call trace of a real run.
 
-use crate::support::{patient, said, text, tool};
+use crate::support::{patient, results_in, said, text, tool};
 
 #[test]
 fn the_loader_tells_its_calls_kernels_and_argument_sizes() {
@@ -83,4 +83,17 @@ fn the_tracepoints_of_a_card_are_left_out_on_a_simulated_device_and_parsed_from_
         .expect("write");
     let out = tool(dir.path(), &["plan", "m.toml", "--device", "sim:a770"]);
     assert!(text(&out.stdout).contains("observer xe-trace: only on a card"), "{}", text(&out.stdout));
+    // What the screen says once stays with the results, and is in every report of them.
+    said(dir.path(), &["run", "m.toml", "--arm", "under/file-r", "--device", "sim:a770", "--plain"]);
+    let results = results_in(&dir.path().join("results"), "smoke");
+    let says = "observer xe-trace: only on a card";
+    for format in ["md", "html", "junit", "json"] {
+        let report = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", format]);
+        assert!(report.contains(says), "{format}:\n{report}");
+    }
+    let record = std::fs::read_to_string(results.join("runs.jsonl")).expect("runs");
+    assert!(record.contains(says), "{record}");
+    let manifest = std::fs::read_to_string(results.join("manifest.json")).expect("manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["arms"][0]["not_observed"][0]["observer"], "xe-trace");
 }
