@@ -10,10 +10,11 @@ use super::aggregate::{self, ArmSummary};
 use super::axes;
 use super::section::{Report, Section};
 
-const FIXED: [&str; 21] = [
+const FIXED: [&str; 22] = [
     "matrix",
     "machine",
     "device",
+    "model",
     "driver_hash",
     "arm",
     "repeat",
@@ -54,7 +55,7 @@ pub fn render(report: &Report) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 21] {
+fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 22] {
     let one = ArmSummary::of(arm, &[record]);
     let opt = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
     let basis = match &record.verdict {
@@ -72,6 +73,8 @@ fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 21] {
         section.key.matrix.clone(),
         section.key.machine.clone(),
         record.device.clone(),
+        // Whoever pivots these columns sees no sentence about the device.
+        if record.device.starts_with("sim:") { "yes" } else { "no" }.to_owned(),
         record.driver.clone(),
         record.arm.clone(),
         record.repeat.to_string(),

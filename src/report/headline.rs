@@ -53,7 +53,7 @@ impl Headline {
     }
 }
 
-/// "smoke on sim:a770: 3 arms, 1 corrupt, 2 clean; as expected".
+/// "smoke on sim:a770 (a model): 3 arms, 1 corrupt, 2 clean; as expected".
 pub fn line(section: &Section) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for summary in section.summaries.iter().filter(|summary| summary.runs > 0) {
@@ -82,7 +82,7 @@ pub fn line(section: &Section) -> String {
         Exit::BuildFailed => "a build failed".to_owned(),
         _ => format!("{unmet} not as expected"),
     };
-    format!("{} on {}: {}; {outcome}", section.key.matrix, section.key.device, parts.join(", "))
+    format!("{} on {}: {}; {outcome}", section.key.matrix, section.device_line(), parts.join(", "))
 }
 
 /// No arm has an expectation: those of a search, and of a matrix that says none.
@@ -139,7 +139,10 @@ mod tests {
             let Headline { text, colour } = Headline::of(&Report::of(vec![results], vec![]));
             format!("{text} {colour}")
         };
-        assert_eq!(headline(false), "m on sim:a770: 1 arm, 1 corrupt; nothing was expected lightgrey");
-        assert_eq!(headline(true), "m on sim:a770: 1 arm, 1 corrupt; as expected brightgreen");
+        assert_eq!(
+            headline(false),
+            "m on sim:a770 (a model): 1 arm, 1 corrupt; nothing was expected lightgrey"
+        );
+        assert_eq!(headline(true), "m on sim:a770 (a model): 1 arm, 1 corrupt; as expected brightgreen");
     }
 }

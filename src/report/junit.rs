@@ -33,11 +33,11 @@ pub fn render(report: &Report) -> Result<String, quick_junit::SerializeError> {
 
 fn suite(section: &Section, several: bool) -> TestSuite {
     let name = match several {
-        true => format!("{} on {} ({})", section.key.matrix, section.key.device, section.key.machine),
-        false => format!("{} on {}", section.key.matrix, section.key.device),
+        true => format!("{} on {} ({})", section.key.matrix, section.device_line(), section.key.machine),
+        false => format!("{} on {}", section.key.matrix, section.device_line()),
     };
     let mut suite = TestSuite::new(name);
-    suite.add_property(("device", section.key.device.as_str()));
+    suite.add_property(("device", section.device_line().as_str()));
     suite.add_property(("machine", section.key.machine.as_str()));
     suite.add_property(("driver", section.driver_line().as_str()));
     for lacking in not_observed(section) {

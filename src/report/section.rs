@@ -104,6 +104,16 @@ impl Section {
         self.records.iter().any(|record| record.device.starts_with("sim:"))
     }
 
+    /// The device, for people: a model is called one.
+    pub fn device_line(&self) -> String {
+        let name = |word: &str| match (word.starts_with("sim:"), word.strip_suffix(',')) {
+            (false, _) => word.to_owned(),
+            (true, Some(name)) => format!("{name} (a model),"),
+            (true, None) => format!("{word} (a model)"),
+        };
+        self.key.device.split(' ').map(name).collect::<Vec<_>>().join(" ")
+    }
+
     /// Driver versions, for people.
     pub fn driver_line(&self) -> String {
         let line = |(name, driver): (&String, &DriverIdentity)| match self.drivers.len() {

@@ -12,7 +12,10 @@ fn report(dir: &Path, format: &str) -> String {
 #[test]
 fn markdown_has_every_arm_and_says_that_the_device_is_a_model() {
     let md = report(smoke(), "md");
-    assert!(md.starts_with("**smoke on sim:a770: 3 arms, 2 clean, 1 corrupt; as expected**"), "{md}");
+    assert!(
+        md.starts_with("**smoke on sim:a770 (a model): 3 arms, 2 clean, 1 corrupt; as expected**"),
+        "{md}"
+    );
     let row = |arm: &str| {
         md.lines().find(|line| line.starts_with(&format!("| `{arm}` |"))).unwrap_or_default().to_owned()
     };
@@ -38,6 +41,7 @@ fn csv_has_one_line_a_run_and_the_axes() {
         assert_eq!(&row[column("axis:kernels")], "87");
         assert_eq!(&row[column("module_private")], "16238247936");
         assert_eq!(&row[column("hazards")], "1");
+        assert_eq!((&row[column("device")], &row[column("model")]), ("sim:a770", "yes"));
     }
 }
 
@@ -188,7 +192,11 @@ fn the_badge_is_one_line_of_json() {
     let badge: serde_json::Value = serde_json::from_str(report(smoke(), "badge").trim()).expect("JSON");
     assert_eq!(badge["schemaVersion"], 1);
     assert_eq!(badge["color"], "brightgreen");
-    assert!(badge["message"].as_str().is_some_and(|m| m.contains("1 corrupt")));
+    assert!(
+        badge["message"]
+            .as_str()
+            .is_some_and(|m| m.contains("sim:a770 (a model)") && m.contains("1 corrupt"))
+    );
 }
 
 /// What the workflows call.
@@ -204,7 +212,10 @@ fn ci_makes_every_report_of_the_newest_results() {
         .output()
         .expect("ci/reports");
     assert!(out.status.success(), "{}", text(&out.stderr));
-    assert_eq!(text(&out.stdout), "**smoke on sim:a770: 3 arms, 2 clean, 1 corrupt; as expected**\n");
+    assert_eq!(
+        text(&out.stdout),
+        "**smoke on sim:a770 (a model): 3 arms, 2 clean, 1 corrupt; as expected**\n"
+    );
     for file in ["xml", "html", "md", "csv", "json", "badge.json", "issue.md"] {
         let path = dir.path().join(format!("out/smoke.{file}"));
         assert!(std::fs::metadata(&path).is_ok_and(|m| m.len() > 0), "{}", path.display());
