@@ -41,7 +41,11 @@ pub fn text(arms: &[ArmSummary], findings: &[Finding], results: &std::path::Path
     }
     let results = results.display();
     // Each on a line of its own, so that the shell's words can be copied whole.
-    let _ = writeln!(out, "results  {results}\nfurther  repro-matrix run … --resume {results}");
+    let _ = writeln!(out, "results  {results}\nreport   repro-matrix report {results}");
+    // What a rule's end of time left undone is not missing, and can still be done.
+    if arms.iter().any(|arm| arm.runs < arm.planned) {
+        let _ = writeln!(out, "further  repro-matrix run … --resume {results}");
+    }
     out
 }
 
@@ -66,6 +70,18 @@ fn wrap(text: &str, width: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn going_on_is_offered_only_where_something_is_left_to_do() {
+        use crate::report::{aggregate::summarise, fixture};
+        let closing = |repeats| {
+            let arms = [fixture::arm("a", |arm| arm.repeats = repeats)];
+            let arms = summarise(&arms, &[fixture::record(&arms[0], 0, true)]);
+            text(&arms, &[], std::path::Path::new("results/m/1"), Style { width: 80, colour: false })
+        };
+        assert!(closing(2).ends_with("further  repro-matrix run … --resume results/m/1\n"), "{}", closing(2));
+        assert!(closing(1).ends_with("report   repro-matrix report results/m/1\n"), "{}", closing(1));
+    }
 
     #[test]
     fn wrapped_lines_fit_and_lose_no_word() {
