@@ -29,7 +29,7 @@ pub struct AsmArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub target: Option<String>,
     /// With a command: `auto`, `sim:PROFILE` or `pci:ADDRESS`.
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = super::plan::device)]
     pub device: String,
     /// Driver build of the store: its ocloc disassembles, its driver runs the command.
     #[arg(long, value_name = "NAME", default_value = "default")]

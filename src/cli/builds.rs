@@ -63,7 +63,7 @@ pub enum Cache {
 #[derive(Debug, clap::Args)]
 pub struct On {
     /// `auto`, `sim:PROFILE` or `pci:ADDRESS`; several for compare-output.
-    #[arg(long = "device", value_name = "DEVICE", default_value = "auto")]
+    #[arg(long = "device", value_name = "DEVICE", default_value = "auto", value_parser = super::plan::device)]
     pub devices: Vec<String>,
     /// Driver build of the store.
     #[arg(long, value_name = "NAME", default_value = "default")]

@@ -69,12 +69,26 @@ pub struct SelectArgs {
     pub driver: Option<String>,
 }
 
-fn device(text: &str) -> Result<String, String> {
-    if crate::matrix::validate::is_device(text) {
-        Ok(text.to_owned())
-    } else {
-        Err("auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F (pci:0000:09:00.0)".to_owned())
+/// The value of `--device`. Whether a card is there depends on the machine; a simulated device is on all or on none.
+pub fn device(text: &str) -> Result<String, String> {
+    if !crate::matrix::validate::is_device(text) {
+        return Err("auto, sim:PROFILE (sim:a770) or pci:DDDD:BB:DD.F (pci:0000:09:00.0)".to_owned());
     }
+    match text.strip_prefix("sim:") {
+        Some(profile) => self::profile(profile).map(|_| text.to_owned()),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// The name of a simulated device without `sim:`.
+pub fn profile(name: &str) -> Result<&'static xe_sim::profile::Profile, String> {
+    let known = || xe_sim::profile::all().map(|profile| profile.name);
+    xe_sim::profile::by_name(name).ok_or_else(|| {
+        let near = crate::matrix::problem::nearest(name, known());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean \"sim:{near}\"?"));
+        let known: Vec<String> = known().map(|name| format!("sim:{name}")).collect();
+        format!("no simulated device \"sim:{name}\"{near} (there are {})", known.join(", "))
+    })
 }
 
 impl SelectArgs {

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct SearchArgs {
     /// `auto` (an Intel render node if there is one, else sim:a770), `sim:PROFILE` or `pci:ADDRESS`. Overrides the
     /// matrix.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = super::plan::device)]
     pub device: Option<String>,
     /// Driver build of the store. Overrides the matrix.
     #[arg(long, value_name = "NAME")]

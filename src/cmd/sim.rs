@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::process::ExitCode;
 
-use xe_sim::profile;
 use xe_sim::trap::{SimCommand, SimError, SimOptions};
 
 use crate::cli::sim::SimArgs;
@@ -13,13 +12,7 @@ use crate::exit::Exit;
 /// Runs the command to its end and leaves with its exit status, or with [`Exit::CannotRecord`] if the trace is not whole.
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     let name = args.device.strip_prefix("sim:").unwrap_or(&args.device);
-    let Some(profile) = profile::by_name(name) else {
-        let known: Vec<&str> = profile::all().map(|profile| profile.name).collect();
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("no simulated device \"{}\"; there are {}", args.device, known.join(", ")),
-        ));
-    };
+    let profile = crate::cli::plan::profile(name).map_err(|error| Failure::new(Exit::Usage, error))?;
     let open = |path: &std::path::PathBuf| {
         File::create(path)
             .map_err(|e| Failure::new(Exit::CannotRecord, format!("trace {}: {e}", path.display())))

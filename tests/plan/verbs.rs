@@ -103,6 +103,21 @@ fn bad_device_is_a_usage_error() {
 }
 
 #[test]
+fn a_simulated_device_that_is_none_is_a_usage_error_with_the_nearest_name() {
+    for (arguments, near) in [
+        (&["plan", "matrices/smoke.toml", "--device", "sim:a77"][..], "sim:a770"),
+        (&["run", "matrices/smoke.toml", "--device", "sim:b850"], "sim:b580"),
+        (&["bisect", "matrices/smoke.toml", "--device", "sim:a77"], "sim:a770"),
+        (&["sim", "--device", "a77", "--", "true"], "sim:a770"),
+    ] {
+        let output = tool(arguments);
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {shown}");
+        assert!(shown.contains(&format!("did you mean \"{near}\"?")), "{arguments:?}: {shown}");
+    }
+}
+
+#[test]
 fn schema_and_example_are_printed() {
     let json: serde_json::Value = serde_json::from_slice(&tool(&["schema"]).stdout).expect("JSON");
     assert!(json["$schema"].as_str().is_some_and(|uri| uri.contains("json-schema.org")));
