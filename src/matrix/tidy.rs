@@ -12,6 +12,11 @@ pub fn problems(matrix: &Matrix) -> Vec<Problem> {
     text(&matrix.text, &mut found);
     unused(matrix, &mut found);
     unmeasured(matrix, &mut found);
+    // On any machine: what only one of them lacks is no fault of the file.
+    if expand::expand(matrix).iter().all(|cell| cell.excluded.is_some()) {
+        let problem = Problem::new(0..0, "the matrix excludes all of its arms");
+        found.push(problem.help("`run` would have nothing to do"));
+    }
     if matrix.description.trim().is_empty() {
         found.push(Problem::new(0..0, "the matrix has no description").help("say what it is to find out"));
     }
@@ -135,6 +140,11 @@ mod tests {
                 "sim:b580 executes no kernels: nothing counts the elements that v/s/w/sim-b580 expects"
             ]
         );
+        let product = "[[product]]\nvariants = [\"v\"]\nsources = [\"s\"]\nworkloads = [\"w\"]\n";
+        let all_excluded = PLAIN.split_once("[[arm]]").unwrap().0.to_owned()
+            + product
+            + "exclude = [{ variant = \"v\", reason = \"r\" }]\n";
+        assert_eq!(told(&all_excluded), ["the matrix excludes all of its arms"]);
         assert_eq!(told(&format!("{PLAIN}[variants.x]\nkernels = 2\n")), ["no arm uses variants.x"]);
     }
 }
