@@ -14,7 +14,7 @@ use std::path::PathBuf;
     journalctl -k -o cat | repro-matrix parse kmsg - --device 0000:c3:00.0\n  \
     dmesg | repro-matrix parse kmsg - --from 7000.0 --until 7004.5\n\n\
     Exit codes: 0 facts printed; 2 the file cannot be opened; 40 it is damaged, of a newer version, or has no line of \
-    such a log (a log without any line is told and ends with 0: nothing happened).")]
+    such a log, nor, for `runtime`, any message that it knows (a log without any line is told and ends with 0: nothing happened).")]
 pub struct ParseArgs {
     /// What wrote the log.
     #[arg(value_enum)]

@@ -11,7 +11,9 @@ use crate::logs::kmsg::{self, Span};
 use crate::logs::lines::LineSink;
 use crate::logs::neo::{self, Stream};
 use crate::logs::{input, runtime, strace, xe_trace, ze_api};
+use crate::model::facts::RuntimeFacts;
 use crate::observe::sim;
+use crate::report::words::plural;
 
 pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
     refuse_misplaced_options(args)?;
@@ -45,8 +47,10 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
         LogFormat::Runtime => {
             let mut sink = runtime::Parser::default();
             let lines = read(args, &mut sink)?;
+            let facts = sink.finish();
             // It looks for a few messages in what a program prints, and takes no note of the rest.
-            print(args, &sink.finish(), lines, None)
+            let nothing = facts == RuntimeFacts { lines: facts.lines, ..RuntimeFacts::default() };
+            print(args, &facts, lines, nothing.then_some(lines))
         }
         LogFormat::ZeApi => {
             let mut sink = ze_api::Parser::default();
@@ -64,7 +68,11 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
             let mut sink = sim::Parser::new(sim::Known::default());
             let lines = read(args, &mut sink)?;
             let facts = sink.finish().map_err(|error| {
-                Failure::new(Exit::IncompatibleRecording, format_args!("{}: {error}", args.file.display()))
+                Failure::with_help(
+                    Exit::IncompatibleRecording,
+                    format_args!("{}: {error}", args.file.display()),
+                    like(args.format),
+                )
             })?;
             print(args, &facts, lines, None)
         }
@@ -137,10 +145,35 @@ fn print(
         // A log in which nothing happened, or one that was not written.
         super::say::note(format_args!("note: {name} has no line: the facts say nothing"));
     } else if foreign == Some(lines) {
-        return Err(Failure::new(
+        return Err(Failure::with_help(
             Exit::IncompatibleRecording,
-            format_args!("{name}: none of its {lines} lines is of such a log: was another program's given?"),
+            format_args!(
+                "{name}: nothing was recognised: none of its {} is of such a log",
+                plural(lines as usize, "line")
+            ),
+            like(args.format),
         ));
     }
     Ok(Exit::AsExpected)
+}
+
+/// What a line of such a log looks like, for who gave another one.
+fn like(format: LogFormat) -> String {
+    let line = match format {
+        LogFormat::Neo => {
+            "bind BO-15 to VM 1, vmHandleId = 0, range: ffffd556aaa00000 - ffffd556b0300000, size: 93323264, result: 0"
+        }
+        LogFormat::Strace => {
+            "ioctl(3, DRM_IOCTL_XE_VM_BIND, 0x7ffc21a0) = -1 EPERM (Operation not permitted)"
+        }
+        LogFormat::Kmsg => "[ 7002.114300] xe 0000:03:00.0: [drm] GT0: Engine reset: engine_class=ccs",
+        LogFormat::Runtime => "Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+        LogFormat::Sim => r#"{"seq":2,"t":12034,"ev":"open",…}, written by `repro-matrix sim --trace FILE`"#,
+        LogFormat::ZeApi => "[2026-11-29 20:18:28.351] [thread-id: 1398] [trace] zeInit(flags)",
+        LogFormat::XeTrace => {
+            "app-4711 [003] ..... 41.000000: xe_vma_bind: dev=0000:09:00.0, vma=1, vm=2, asid=0x00012, \
+             start=0xd556aaa00000, end=0xd556b02fffff, userptr=0x000000000000"
+        }
+    };
+    format!("a line of such a log looks like this: {line}")
 }
