@@ -132,6 +132,25 @@ fn source_lines_stand_in_the_isa_that_a_run_compiled_or_loaded() {
 }
 
 #[test]
+fn what_could_not_be_read_of_a_file_is_said_beside_what_could() {
+    let dir = tempfile::tempdir().unwrap();
+    let image = std::fs::read(module(dir.path(), |_| {})).unwrap();
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, bytes) in [("good/", &image[..]), ("cut/", &image[..image.len() / 2])] {
+        archive
+            .extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len()).bytes());
+        archive.extend(bytes);
+        archive.extend(vec![b'\n'; bytes.len() % 2]);
+    }
+    std::fs::write(dir.path().join("lib.a"), archive).unwrap();
+    let output = tool(&["asm", "lib.a", "-o", "out"], dir.path());
+    assert_eq!(output.status.code(), Some(40), "{}", stderr(&output));
+    assert!(stdout(&output).contains("priv0"), "what could be read is there: {}", stdout(&output));
+    let said = stderr(&output);
+    assert!(said.contains("not read member cut") && said.contains("kernels may be missing"), "{said}");
+}
+
+#[test]
 fn names_in_a_file_give_the_terminal_no_orders() {
     let dir = tempfile::tempdir().unwrap();
     let mut image = std::fs::read(module(dir.path(), |_| {})).unwrap();

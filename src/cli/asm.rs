@@ -14,7 +14,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     repro-matrix asm libfoo.so --kernel Cat --target dg2-g10\n  \
     repro-matrix asm --kernel priv0 --print --device sim:a770 -- ./app --once\n\n\
-    Exit codes: 0 written; 2 wrong usage; 4 no kernel matched (it says why); 21 ocloc failed.")]
+    Exit codes: 0 written; 2 wrong usage; 4 no kernel matched (it says why); 21 ocloc failed; 40 written, but a part of FILE could not be \
+    read.")]
 pub struct AsmArgs {
     /// A file with native code (what `inspect` lists with a target).
     #[arg(value_name = "FILE", required_unless_present = "command", conflicts_with = "command")]

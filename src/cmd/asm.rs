@@ -19,6 +19,7 @@ use crate::cmd::say::harmless;
 use crate::driver::DriverStore;
 use crate::exit::Exit;
 use crate::inspect::{self, FileReport, Limits, targets};
+use crate::report::words::plural;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -71,7 +72,20 @@ fn from_file(args: &AsmArgs, file: &Path, pick: &Pick, out: &Path) -> Result<Exi
         let place = out.join(format!("image{index}-{device}"));
         found.extend(disassemble(&compiler, bytes, device, &place, "from the file")?);
     }
-    finish(args, pick, found, &[], &why_not_in_file(&report, args), out)
+    let exit = finish(args, pick, found, &[], &why_not_in_file(&report, args), out)?;
+    if report.problems.is_empty() {
+        return Ok(exit);
+    }
+    // Kernels may have been in what was lost.
+    for problem in report.problems.iter().take(5) {
+        super::say::note(format_args!("not read {}: {}", harmless(&problem.place), harmless(&problem.what)));
+    }
+    let all = plural(report.problems.len(), "part");
+    super::say::note(format_args!(
+        "warning: {all} of {} could not be read: kernels may be missing",
+        file.display()
+    ));
+    Ok(Exit::IncompatibleRecording)
 }
 
 fn why_not_in_file(report: &FileReport, args: &AsmArgs) -> String {
