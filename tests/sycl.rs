@@ -470,6 +470,25 @@ fn what_sycl_cannot_do_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_damaged_toolchain_is_listed_as_one_and_not_as_none() {
+    let data = tempfile::tempdir().expect("tempdir");
+    std::fs::create_dir_all(data.path().join("toolchains/sycl-2026.1.2/root")).expect("directory");
+    let list = |more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_repro-matrix"));
+        command.env("REPRO_MATRIX_DATA", data.path()).args(["toolchains", "list"]).args(more);
+        String::from_utf8_lossy(&command.output().expect("the tool starts").stdout).into_owned()
+    };
+    let text = list(&[]);
+    assert!(
+        text.starts_with("! ") && text.contains("sycl-2026.1.2") && text.contains("manifest.json"),
+        "{text}"
+    );
+    assert!(!text.contains("no SYCL runtime yet"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&list(&["--json"])).expect("JSON");
+    assert_eq!(json["damaged"].as_array().map(Vec::len), Some(1), "{json}");
+}
+
+#[test]
 fn toolchains_that_are_not_there_are_named() {
     let dir = tempfile::tempdir().unwrap();
     for (args, said) in [

@@ -50,11 +50,12 @@ fn failure(error: ToolchainError) -> Failure {
 }
 
 fn list(store: &ToolchainStore, json: bool) -> Result<Exit, Failure> {
-    let found = store.list().map_err(failure)?;
+    let (found, damaged) = store.survey().map_err(failure)?;
     let icpx = SyclCompiler::icpx(None).ok().map(|compiler| compiler.describe());
     let text = if json {
         let manifests: Vec<_> = found.iter().map(|toolchain| &toolchain.manifest).collect();
-        let value = serde_json::json!({ "sycl": manifests, "icpx": icpx });
+        let damaged: Vec<String> = damaged.iter().map(ToString::to_string).collect();
+        let value = serde_json::json!({ "sycl": manifests, "damaged": damaged, "icpx": icpx });
         let text = serde_json::to_string_pretty(&value);
         text.map_err(|error| Failure::new(Exit::Internal, error))? + "\n"
     } else {
@@ -65,6 +66,9 @@ fn list(store: &ToolchainStore, json: bool) -> Result<Exit, Failure> {
         }
         if let Some(icpx) = icpx {
             let _ = writeln!(text, "* {icpx}");
+        }
+        for error in &damaged {
+            let _ = writeln!(text, "! {error}");
         }
         if text.is_empty() {
             text.push_str("no SYCL runtime yet; get one with: repro-matrix toolchains fetch sycl\n");

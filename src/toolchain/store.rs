@@ -66,34 +66,52 @@ impl ToolchainStore {
         ToolchainStore { directory: directory.into() }
     }
 
-    /// Every SYCL runtime, the newest version first. A damaged one is an error for `show`, not for the others.
+    /// Every SYCL runtime that can be used, the newest version first.
     pub fn list(&self) -> Result<Vec<Toolchain>, ToolchainError> {
-        let mut found = Vec::new();
+        self.survey().map(|(found, _)| found)
+    }
+
+    /// [`ToolchainStore::list`], and what is wrong with each of the others.
+    pub fn survey(&self) -> Result<(Vec<Toolchain>, Vec<ToolchainError>), ToolchainError> {
+        let (mut found, mut damaged) = (Vec::new(), Vec::new());
         let entries = match fs::read_dir(&self.directory) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((found, damaged)),
             other => other.map_err(ToolchainError::io(self.directory.display()))?,
         };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(version) = name.strip_prefix(PREFIX)
                 && !name.ends_with(".partial")
-                && let Ok(toolchain) = self.load(version)
             {
-                found.push(toolchain);
+                match self.load(version) {
+                    Ok(toolchain) => found.push(toolchain),
+                    Err(error) => damaged.push(error),
+                }
             }
         }
         found.sort_by_key(|toolchain| std::cmp::Reverse(numbers(&toolchain.manifest.version)));
-        Ok(found)
+        Ok((found, damaged))
     }
 
     /// `default` is the newest; else a version.
     pub fn find(&self, wanted: &str) -> Result<Toolchain, ToolchainError> {
-        let all = self.list()?;
+        let (all, mut damaged) = self.survey()?;
         let found = match wanted {
             "default" => all.first(),
             version => all.iter().find(|toolchain| toolchain.manifest.version == version),
         };
-        found.cloned().ok_or_else(|| ToolchainError::Missing {
+        if let Some(found) = found {
+            return Ok(found.clone());
+        }
+        // One that is there and of no use is not one that is missing.
+        let place = self.place(wanted).display().to_string();
+        let of_it = |error: &ToolchainError| {
+            wanted == "default" || matches!(error, ToolchainError::Damaged { what, .. } if *what == place)
+        };
+        if let Some(error) = damaged.iter().position(of_it) {
+            return Err(damaged.swap_remove(error));
+        }
+        Err(ToolchainError::Missing {
             wanted: if wanted == "default" { "yet".to_owned() } else { wanted.to_owned() },
             there: all.into_iter().map(|toolchain| toolchain.manifest.version).collect(),
         })
@@ -119,8 +137,12 @@ impl ToolchainStore {
     }
 
     pub fn remove(&self, version: &str) -> Result<(), ToolchainError> {
-        let toolchain = self.find(version)?;
-        let place = self.place(&toolchain.manifest.version);
+        let place = match self.find(version) {
+            Ok(toolchain) => self.place(&toolchain.manifest.version),
+            // Most of all, one that is of no use can be removed.
+            Err(ToolchainError::Damaged { what, .. }) if version != "default" => PathBuf::from(what),
+            Err(error) => return Err(error),
+        };
         let partial = place.with_extension("partial");
         fs::rename(&place, &partial).map_err(ToolchainError::io(place.display()))?;
         fs::remove_dir_all(&partial).map_err(ToolchainError::io(partial.display()))
@@ -191,7 +213,12 @@ mod tests {
         fs::remove_file(store.place("2026.10.0").join("root/lib/libsycl-jit.so")).unwrap();
         assert_eq!(store.find("default").unwrap().manifest.version, "2026.9.1");
         let error = store.find("2026.10.0").unwrap_err().to_string();
-        assert_eq!(error, "no SYCL runtime 2026.10.0; there are 2026.9.1, 2025.3.3");
+        assert!(error.contains("sycl-2026.10.0") && error.contains("libsycl-jit.so is missing"), "{error}");
+        let error = store.find("2026.11.0").unwrap_err().to_string();
+        assert_eq!(error, "no SYCL runtime 2026.11.0; there are 2026.9.1, 2025.3.3");
+        assert_eq!(store.survey().unwrap().1.len(), 1);
+        store.remove("2026.10.0").unwrap();
+        assert!(store.survey().unwrap().1.is_empty());
         store.remove("2026.9.1").unwrap();
         assert_eq!(store.list().unwrap().len(), 1);
     }
