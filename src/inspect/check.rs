@@ -95,14 +95,23 @@ pub fn check(report: &FileReport, expected: &Expected) -> Check {
         }
         Expected::Names(names) => named(report, names, &modules, spirv_modules, &mut findings),
     }
-    let met = !findings.iter().any(|finding| finding.fault) && report.problems.is_empty();
+    let met = !findings.iter().any(|finding| finding.fault);
+    let fewer = match expected {
+        Expected::Count(count) => {
+            modules.is_empty() || modules.values().any(|targets| targets.len() < *count)
+        }
+        Expected::Names(_) => findings.iter().any(|finding| finding.fault),
+    };
+    if !met && fewer {
+        findings.extend(whereabouts(report, modules.is_empty()));
+    } else if !met && let Expected::Count(count) = expected {
+        findings.push(Finding { fault: false, text: surplus(*count) });
+    }
     if !report.problems.is_empty() {
         let text = format!("{} parts of the file could not be read", report.problems.len());
         findings.push(Finding { fault: true, text });
     }
-    if !met {
-        findings.extend(whereabouts(report, modules.is_empty()));
-    }
+    let met = met && report.problems.is_empty();
     Check {
         met,
         native_modules: modules.len(),
@@ -245,6 +254,14 @@ fn whereabouts(report: &FileReport, no_native: bool) -> Option<Finding> {
         return None;
     };
     Some(Finding { fault: false, text: text.to_owned() })
+}
+
+/// Why there may be more targets than were asked for.
+fn surplus(count: usize) -> String {
+    format!(
+        "the -device list of that source file names more than {count} (a family or a range stands for several targets: \
+         `ocloc ids NAME` lists them), or the number asked for is out of date"
+    )
 }
 
 fn place(report: &FileReport, group: usize) -> String {

@@ -214,6 +214,16 @@ fn expected_targets_are_counted_as_images() {
     );
     assert!(!check(&report, &Expected::Count(1)).met);
     assert!(check(&report, &Expected::Count(0)).met);
+    // Too many targets are no lost compilation.
+    let mut native = read(&spirv("k"));
+    native.images[0].target = Some(Target::new(None, targets::find("dg2-g10")));
+    let hint = |count| {
+        let found = check(&native, &Expected::Count(count));
+        assert!(!found.met, "{found:?}");
+        found.findings.last().map_or_else(String::new, |finding| finding.text.clone())
+    };
+    assert!(hint(0).contains("names more than 0") && !hint(0).contains("failure"), "{}", hint(0));
+    assert!(hint(2).contains("look for its failure"), "{}", hint(2));
 }
 
 #[test]
