@@ -109,6 +109,30 @@ fn ignored_term_is_followed_by_kill() {
     assert!(after >= Duration::from_millis(600), "timeout and grace: {after:?}");
 }
 
+/// The program under the device and strace ignores TERM: they outlive it long enough to write what they saw.
+#[test]
+fn a_killed_program_leaves_the_whole_trace_of_the_device_and_of_strace() {
+    let short = Limits { timeout: Duration::from_millis(1500), ..limits() };
+    let case = run_with(&["ignore-term"], short, |spec| {
+        let (trace, strace) = (spec.io.join("trace"), spec.io.join("strace"));
+        let program = std::mem::take(&mut spec.argv);
+        spec.argv = [TOOL, "sim", "--quiet", "--trace"].map(Into::into).to_vec();
+        spec.argv.extend([trace.clone().into(), "--".into(), "strace".into(), "-f".into(), "-o".into()]);
+        spec.argv.extend([strace.clone().into(), "--".into()]);
+        spec.argv.extend(program);
+        (spec.trace, spec.strace) = (Some(trace), Some(strace));
+    });
+    assert!(matches!(case.raw.end, RunEnd::TimedOut { killed: true, .. }), "{:?}", case.raw.end);
+    assert!(case.raw.leaked.is_empty() && case.raw.survivors.is_empty(), "{:?}", case.raw.leaked);
+    let text =
+        |path: &Option<std::path::PathBuf>| fs::read_to_string(path.as_ref().unwrap()).expect("written");
+    let trace = text(&case.raw.trace);
+    let last: serde_json::Value =
+        serde_json::from_str(trace.lines().last().unwrap_or_default()).expect("JSON");
+    assert_eq!((&last["ev"], &last["signal"]), (&"summary".into(), &libc::SIGKILL.into()), "{last}");
+    assert!(text(&case.raw.strace).contains("+++ killed by SIGKILL +++"));
+}
+
 #[test]
 fn silence_ends_a_run_and_output_keeps_it_alive() {
     let short = Limits { inactivity: Some(Duration::from_millis(300)), ..limits() };

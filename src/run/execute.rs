@@ -22,6 +22,9 @@ use super::{proctree, sys};
 /// How long KILL may take before a process is reported as one that would not die (uninterruptible sleep).
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long the simulated device and strace have to write out what they saw, once the program they watched was killed.
+const WRITE_OUT: Duration = Duration::from_secs(5);
+
 /// Runs `spec` and returns when its leader has ended and everything that came of it is gone or reported.
 ///
 /// Must be called from a thread that lives until it returns: the child's death signal is tied to the thread.
@@ -147,12 +150,28 @@ impl Watch<'_> {
             }
             Stage::Asked { why, kill_at } => {
                 if now >= kill_at || self.cancel.hurry() {
-                    stop::kill_all(self.run.pid);
-                    self.stage = Stage::Killed { why, give_up_at: now + KILL_PATIENCE };
+                    let wrappers =
+                        usize::from(self.spec.trace.is_some()) + usize::from(self.spec.strace.is_some());
+                    self.stage = if wrappers == 0 || self.cancel.hurry() {
+                        self.kill(why)
+                    } else {
+                        stop::kill_below(self.run.pid, wrappers);
+                        Stage::ClientKilled { why, kill_at: now + WRITE_OUT }
+                    };
+                }
+            }
+            Stage::ClientKilled { why, kill_at } => {
+                if now >= kill_at || self.cancel.hurry() {
+                    self.stage = self.kill(why);
                 }
             }
             Stage::Killed { .. } => {}
         }
+    }
+
+    fn kill(&self, why: Why) -> Stage {
+        stop::kill_all(self.run.pid);
+        Stage::Killed { why, give_up_at: Instant::now() + KILL_PATIENCE }
     }
 
     fn reason_to_stop(&mut self, now: Instant) -> Option<Why> {
@@ -192,7 +211,7 @@ impl Watch<'_> {
         // Level-triggered: once asked it would wake every turn, so it is watched only while it can change something.
         let ignore = match self.stage {
             Stage::Running => false,
-            Stage::Asked { .. } => self.cancel.asked() && !self.cancel.hurry(),
+            Stage::Asked { .. } | Stage::ClientKilled { .. } => self.cancel.asked() && !self.cancel.hurry(),
             Stage::Killed { .. } => true,
         };
         if with_cancel && !ignore {

@@ -32,6 +32,15 @@ pub fn with_descendants(root: u32) -> Vec<u32> {
     order
 }
 
+/// The child of a process that has exactly one.
+pub fn only_child(pid: u32) -> Option<u32> {
+    let below = children(&pid.to_string()).unwrap_or_else(|| children_by_scan(pid));
+    match below[..] {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
 fn children_by_scan(parent: u32) -> Vec<u32> {
     all_processes().filter(|pid| Stat::of(*pid).is_some_and(|s| s.parent == parent)).collect()
 }

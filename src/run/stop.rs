@@ -1,4 +1,5 @@
-//! How a run is brought to its end: TERM to the group, grace, KILL to everything, and who would not die.
+//! How a run is brought to its end: TERM to the group, grace, KILL to the program and then to everything, and who would
+//! not die.
 
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,11 @@ pub enum Stage {
         why: Why,
         kill_at: Instant,
     },
+    /// KILL was sent to the program; those that watch it from outside may still write out what they saw.
+    ClientKilled {
+        why: Why,
+        kill_at: Instant,
+    },
     /// KILL was sent to the group.
     Killed {
         why: Why,
@@ -39,14 +45,14 @@ impl Stage {
         match *self {
             Stage::Running => None,
             Stage::Asked { why, .. } => Some((why, false)),
-            Stage::Killed { why, .. } => Some((why, true)),
+            Stage::ClientKilled { why, .. } | Stage::Killed { why, .. } => Some((why, true)),
         }
     }
 
     pub fn deadline(&self) -> Option<Instant> {
         match *self {
             Stage::Running => None,
-            Stage::Asked { kill_at, .. } => Some(kill_at),
+            Stage::Asked { kill_at, .. } | Stage::ClientKilled { kill_at, .. } => Some(kill_at),
             Stage::Killed { give_up_at, .. } => Some(give_up_at),
         }
     }
@@ -55,6 +61,21 @@ impl Stage {
 /// TERM to the leader's group. The leader is unreaped, so the id is still its own.
 pub fn ask(leader: u32) {
     let _ = killpg(pid_of(leader), Signal::SIGTERM);
+}
+
+/// KILL to what runs inside `wrappers` processes, each the only child of the one before it; the leader is the first.
+pub fn kill_below(leader: u32, wrappers: usize) {
+    let mut innermost = leader;
+    for _ in 1..wrappers {
+        // One that is gone, or not begun: then what there is below the other is the program.
+        let Some(inner) = proctree::only_child(innermost) else { break };
+        innermost = inner;
+    }
+    for pid in proctree::with_descendants(innermost) {
+        if pid != innermost {
+            let _ = kill(pid_of(pid), Signal::SIGKILL);
+        }
+    }
 }
 
 /// KILL to the leader's group and to every descendant that left it.
