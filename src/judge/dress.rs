@@ -5,7 +5,9 @@ use crate::model::repro::{Check, Phase};
 use crate::model::verdict::{Basis, Evidence, RunEnd, Verdict};
 
 use super::context::{Account, Context};
-use super::reduce::{describe_error, unsupported, wrapper_signal};
+use super::ended::wrapper_signal;
+use super::reduce::unsupported;
+use super::story::describe_error;
 use super::table::{Kind, Ours, Untestable};
 
 pub fn dress(

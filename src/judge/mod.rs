@@ -7,11 +7,14 @@
 pub mod agree;
 pub mod context;
 pub mod dress;
+mod ended;
 pub mod expect;
 pub mod reduce;
 pub mod residency;
 pub mod signature;
 pub mod state;
+mod story;
+mod subject;
 pub mod surface;
 pub mod table;
 
@@ -24,7 +27,7 @@ use crate::model::facts::Facts;
 use crate::model::verdict::{Compared, Evidence, RunEnd, Verdict};
 
 pub use context::{Account, Context, ExpectedDriver};
-pub use reduce::{NOT_ECHOED, READ_OTHERWISE};
+pub use subject::{NOT_ECHOED, READ_OTHERWISE};
 
 /// What the judge says of one run.
 #[derive(Clone, Debug, PartialEq)]
