@@ -20,6 +20,7 @@ pub mod issue;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod mechanism;
 pub mod outcome;
 mod pairs;
 pub mod rates;
