@@ -157,11 +157,6 @@ fn client_starts_with_ordinary_signals() {
 }
 
 #[test]
-fn client_is_nicer_than_its_device() {
-    play("niceness");
-}
-
-#[test]
 fn exit_status_is_the_clients() {
     let _alone = alone();
     let exit = simulate(argv(), "exit_7").outcome.exit;

@@ -145,7 +145,7 @@ fn execute(
         Ok(dispatch) => dispatch,
         Err(error) => return Err(refuse(m, w, &error.to_string())),
     };
-    let outcome = launch::run(&m.memory, m.kernels, &dispatch, m.ended);
+    let outcome = launch::run(&m.memory, m.kernels, &dispatch, m.attendant);
     for missed in &outcome.unmapped {
         m.counters.kernel_unmapped_read += missed.read;
         m.counters.kernel_unmapped_written += missed.written;

@@ -16,6 +16,7 @@ pub use context::{Context, Heaps};
 
 use crate::device::vm::VA_MASK;
 use crate::eu::{Geometry, KernelCache};
+use crate::launch::Attendant;
 use crate::profile::Family;
 use crate::trace::{Event, TraceSink};
 use memory::{GpuMemory, Touch};
@@ -86,8 +87,7 @@ pub struct Machine<'a> {
     pub kernels: &'a mut KernelCache,
     /// Hardware threads of the card; `None`: its instruction set has no model, and dispatches change no memory.
     pub geometry: Option<Geometry>,
-    /// Whether the run is being ended: then a dispatch is not executed to its end.
-    pub ended: &'a (dyn Fn() -> bool + Sync),
+    pub attendant: &'a dyn Attendant,
 }
 
 impl Machine<'_> {

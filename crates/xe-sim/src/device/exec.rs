@@ -158,7 +158,9 @@ impl Device {
     }
 
     fn execute(&mut self, key: QueueKey) -> (bool, Stop) {
-        let Device { queues, vms, arena, mem, trace, counters, profile, kernels, geometry, ended, .. } = self;
+        let Device {
+            queues, vms, arena, mem, trace, counters, profile, kernels, geometry, attendant, ..
+        } = self;
         let Some(queue) = queues.get_mut(&key) else { return (false, Stop::Done) };
         let Some(vm) = vms.get(&queue.vm) else {
             return (false, Stop::Fault("the queue's VM was destroyed".to_owned()));
@@ -172,7 +174,7 @@ impl Device {
             counters,
             kernels,
             geometry: *geometry,
-            ended: ended.as_ref(),
+            attendant: attendant.as_ref(),
         };
         machine.run()
     }

@@ -23,6 +23,7 @@ use crate::client::{Caller, ClientExit, ClientMem, Errno, FileId, ProcessId, Rep
 use crate::cs::Counters;
 use crate::eu::{Geometry, KernelCache};
 use crate::fault::{BindKind, Effect, FaultPlan, Point};
+pub use crate::launch::Attendant;
 use crate::profile::Profile;
 use crate::trace::{Event, Summary, TRACE_VERSION, TraceSink};
 use crate::uapi::ioc::{self, Request};
@@ -86,6 +87,11 @@ struct Counts {
     served: u64,
 }
 
+/// Waits for a dispatch however long it takes.
+struct Nobody;
+
+impl Attendant for Nobody {}
+
 /// One simulated card with all its clients' objects.
 pub struct Device {
     profile: &'static Profile,
@@ -107,13 +113,12 @@ pub struct Device {
     /// Decoded kernels, by address.
     kernels: KernelCache,
     geometry: Option<Geometry>,
-    ended: Box<dyn Fn() -> bool + Send + Sync>,
+    attendant: Box<dyn Attendant>,
 }
 
 impl Device {
-    /// `ended`: whether the run is being ended. A dispatch that is executed then is given up, and said to be.
-    pub fn give_up_when(&mut self, ended: impl Fn() -> bool + Send + Sync + 'static) {
-        self.ended = Box::new(ended);
+    pub fn attend(&mut self, attendant: impl Attendant + 'static) {
+        self.attendant = Box::new(attendant);
     }
 
     pub fn new(
@@ -141,7 +146,7 @@ impl Device {
             counters: Counters::default(),
             kernels: KernelCache::default(),
             geometry: profile.geometry(),
-            ended: Box::new(|| false),
+            attendant: Box::new(Nobody),
         };
         device.trace.emit(Event::Start {
             version: TRACE_VERSION,

@@ -24,6 +24,20 @@ const INSTRUCTIONS: u64 = 20_000_000_000;
 /// Threads of a dispatch from which on it is worth to spread them over the host's cores.
 const WORTH_SHARING: u64 = 64;
 
+/// Whoever runs the device: a dispatch that is executed may take minutes, in which nothing else is done.
+pub trait Attendant: Send + Sync {
+    /// Whether nobody waits for the dispatch any more: then it is given up, and said to be.
+    fn ended(&self) -> bool {
+        false
+    }
+
+    /// A dispatch is executed from now on.
+    fn begins(&self) {}
+
+    /// It no longer is; what it writes at its end is not yet written.
+    fn is_over(&self) {}
+}
+
 /// What a dispatch did, as far as it got.
 pub(crate) struct Outcome {
     pub result: Result<ExecStats, ExecError>,
@@ -51,8 +65,20 @@ impl Fetch for Messenger {
     }
 }
 
-/// Executes a dispatch to its end, unless `ended` says that nobody waits for it any more.
+/// Executes a dispatch to its end, unless it is given up.
 pub(crate) fn run(
+    memory: &GpuMemory<'_>,
+    kernels: &mut KernelCache,
+    dispatch: &Dispatch<'_>,
+    attendant: &dyn Attendant,
+) -> Outcome {
+    attendant.begins();
+    let outcome = run_to_end(memory, kernels, dispatch, &|| attendant.ended());
+    attendant.is_over();
+    outcome
+}
+
+fn run_to_end(
     memory: &GpuMemory<'_>,
     kernels: &mut KernelCache,
     dispatch: &Dispatch<'_>,

@@ -1,6 +1,7 @@
 //! The trap layer: a client under a seccomp filter, its trapped calls answered from the device model.
 
 mod calls;
+mod courtesy;
 mod files;
 mod filter;
 mod listener;

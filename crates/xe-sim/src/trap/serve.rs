@@ -71,6 +71,7 @@ impl Supervisor {
     fn ioctl(&mut self, call: &Call) -> io::Result<()> {
         let Some((process, file)) = self.identify(call.tid, call.int(0)) else { return self.pass_on(call) };
         let caller = Caller { file, process, thread: call.tid };
+        self.last_caller.is(&caller);
         match self.device.ioctl(&caller, call.ptr(1) as u32, call.ptr(2)) {
             Reply::Done(value) => self.reply(call, Ok(value)),
             Reply::Failed(errno) => self.reply(call, Err(errno.0)),

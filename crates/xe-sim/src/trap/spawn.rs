@@ -28,10 +28,6 @@ pub(super) struct Client {
 const AT_FILTER: u8 = 1;
 const AT_EXEC: u8 = 2;
 
-/// What a client's niceness is above its device's. A driver waits for a fence by looking at it without a pause: where two
-/// simulations share two processors, half of the time would go into that, and none of it brings the fence nearer.
-const CLIENT_NICE: i32 = 10;
-
 /// Starts the command; `mask` is the signal mask it gets.
 pub(super) fn spawn(command: &SimCommand, mask: &SigSet) -> Result<Client, SimError> {
     let program = command.argv.first().ok_or(SimError::EmptyCommand)?;
@@ -61,7 +57,6 @@ pub(super) fn spawn(command: &SimCommand, mask: &SigSet) -> Result<Client, SimEr
             127
         };
         sys::prepare_signals(mask.as_ref());
-        sys::give_way(CLIENT_NICE);
         let listener = sys::die_with_parent(parent).and_then(|()| sys::install_filter(&code));
         let sent = listener.and_then(|listener| sys::send_fd(theirs.as_fd(), listener.as_fd()));
         if let Err(error) = sent {

@@ -12,6 +12,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::courtesy::{Courtesy, LastCaller};
 use super::files::Files;
 use super::listener::Listener;
 use super::others::{Other, Others};
@@ -52,6 +53,7 @@ pub(super) struct Supervisor {
     pub(super) tree: Tree,
     pub(super) parked: HashMap<WaitId, Parked>,
     pub(super) told_foreign: bool,
+    pub(super) last_caller: LastCaller,
     client: Client,
     signals: Signals,
     others: Rc<Others>,
@@ -97,8 +99,8 @@ impl Supervisor {
         });
         let memory = Box::new(RemoteMem(Rc::clone(&shared)));
         let mut device = Device::new(profile, arena, memory, trace, faults);
-        // A dispatch may be executed for minutes; meanwhile nothing else is looked at.
-        device.give_up_when(signals.waiting()?);
+        let last_caller = LastCaller::default();
+        device.attend(Courtesy::new(last_caller.clone(), signals.waiting()?));
         let now = Instant::now();
         Ok(Supervisor {
             shared,
@@ -107,6 +109,7 @@ impl Supervisor {
             tree,
             parked: HashMap::new(),
             told_foreign: false,
+            last_caller,
             client,
             signals,
             others,

@@ -85,10 +85,18 @@ pub(super) fn prepare_signals(mask: &libc::sigset_t) {
     }
 }
 
-/// Makes the calling process this much nicer than it is. Async-signal-safe.
-pub(super) fn give_way(by: i32) {
-    // SAFETY: plain system call; failure (nothing is allowed to be nicer here) leaves it as it was, which is only slower.
-    unsafe { libc::nice(by) };
+/// Niceness of thread `tid`; 0 is this one.
+pub(super) fn niceness(tid: u32) -> io::Result<i32> {
+    // SAFETY: integers only. The system call answers 20 - niceness, so that no answer is negative (getpriority(2)).
+    let answer =
+        unsafe { libc::syscall(libc::SYS_getpriority, c_long::from(libc::PRIO_PROCESS), c_long::from(tid)) };
+    Ok(20 - check(answer)? as i32)
+}
+
+/// Gives thread `tid` a niceness; 0 is this one.
+pub(super) fn set_niceness(tid: u32, nice: i32) -> io::Result<()> {
+    // SAFETY: integers only.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) }.into()).map(drop)
 }
 
 /// The calling thread's timer slack, ns.

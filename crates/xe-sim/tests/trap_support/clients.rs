@@ -43,7 +43,6 @@ pub fn play(role: &str) -> bool {
         "foreign_abi" => foreign_abi(),
         "many_versions" => many_versions(),
         "signals_at_start" => signals_at_start(),
-        "niceness" => niceness(),
         _ => return false,
     }
     true
@@ -513,15 +512,4 @@ fn signals_at_start() {
     let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let blocked = text.lines().find_map(|l| l.strip_prefix("SigBlk:")).unwrap().trim();
     assert_eq!(u64::from_str_radix(blocked, 16), Ok(0));
-}
-
-/// A program that waits for its device without a pause must not have the processor that the device needs.
-fn niceness() {
-    let nice = |process: &str| -> i64 {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        // proc_pid_stat(5): the name in brackets is field 2, niceness field 19.
-        stat.rsplit_once(')').unwrap().1.split_whitespace().nth(16).unwrap().parse().unwrap()
-    };
-    let device = nice(&std::os::unix::process::parent_id().to_string());
-    assert_eq!(nice("self"), (device + 10).min(19), "the device is at {device}");
 }
