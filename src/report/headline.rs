@@ -30,6 +30,7 @@ impl Headline {
             // Green would say of the lost runs, too, that they are as expected.
             Some(Exit::AsExpected | Exit::OnlyImprovements) if lost => colour(Exit::Inconclusive),
             Some(Exit::AsExpected) if report.sections.iter().any(nothing_expected) => "lightgrey",
+            Some(Exit::AsExpected) if report.sections.iter().any(cut_short) => "green",
             worst => worst.map_or("lightgrey", colour),
         };
         Headline { text, colour }
@@ -76,6 +77,7 @@ pub fn line(section: &Section) -> String {
     let unmet = section.summaries.iter().filter(|s| s.as_expected == Some(Expected::Unmet)).count();
     let outcome = match section.exit {
         Exit::AsExpected if nothing_expected(section) => "nothing was expected".to_owned(),
+        Exit::AsExpected if cut_short(section) => "as expected so far".to_owned(),
         Exit::AsExpected => "as expected".to_owned(),
         Exit::OnlyImprovements => "only improvements".to_owned(),
         Exit::Inconclusive => "inconclusive".to_owned(),
@@ -88,6 +90,11 @@ pub fn line(section: &Section) -> String {
 /// No arm has an expectation: those of a search, and of a matrix that says none.
 fn nothing_expected(section: &Section) -> bool {
     section.summaries.iter().all(|summary| summary.as_expected.is_none())
+}
+
+/// Expectations are met by the runs that `--max-time` left time for.
+fn cut_short(section: &Section) -> bool {
+    section.summaries.iter().any(|summary| summary.as_expected == Some(Expected::MetSoFar))
 }
 
 fn badness(exit: Exit) -> u8 {

@@ -10,6 +10,7 @@ use crate::model::outcome::RunRecord;
 
 use super::aggregate::{ArmSummary, Expected};
 use super::section::{Report, Section};
+use super::words::plural;
 
 pub fn render(report: &Report) -> Result<String, quick_junit::SerializeError> {
     let mut junit = Junit::new("repro-matrix");
@@ -50,7 +51,12 @@ fn suite(section: &Section, several: bool) -> TestSuite {
         case.set_classname(section.key.matrix.clone());
         let seconds: f64 = runs.iter().map(|record| record.wall_seconds).sum();
         case.set_time(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-        case.set_system_out(XmlString::new(runs.iter().map(|record| told(record)).collect::<String>()));
+        let cut = match summary.runs < summary.planned {
+            true => format!("{} of {}\n", summary.runs, plural(summary.planned, "planned run")),
+            false => String::new(),
+        };
+        let told = runs.iter().map(|record| told(record)).collect::<String>();
+        case.set_system_out(XmlString::new(cut + &told));
         suite.add_test_case(case);
     }
     // Without these, a pass of the rest would read as a pass of the whole.

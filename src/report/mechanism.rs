@@ -44,6 +44,9 @@ pub(super) fn threshold(seen: &[Seen<'_>]) -> Option<String> {
     let count = |flag: bool, corrupt: bool| {
         lines.iter().filter(|(s, l)| l.flag == flag && s.corrupt == Some(corrupt)).count()
     };
+    if lines.iter().all(|(s, _)| s.corrupt.is_none()) {
+        return Some(text);
+    }
     text += &format!(
         " On that path {} corrupt and {} clean; off it {} corrupt and {} clean.",
         count(true, true),

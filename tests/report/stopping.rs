@@ -117,7 +117,12 @@ fn an_arm_that_the_time_cut_is_as_expected_so_far_and_not_as_a_whole() {
     let results = crate::support::results_in(&results, "mock");
     let md = said(dir.path(), &["report", results.to_str().expect("UTF-8")]);
     let row = md.lines().find(|line| line.starts_with("| `hang`")).expect("the arm's row");
-    assert!(row.contains("yes so far"), "{md}");
+    assert!(
+        row.contains("yes so far") && md.starts_with("**mock on none: 1 arm, 1 hang; as expected so far**"),
+        "{md}"
+    );
+    let xml = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", "junit"]);
+    assert!(xml.contains("1 of 5 planned runs"), "{xml}");
 }
 
 #[test]
