@@ -331,29 +331,37 @@ fn the_runtime_that_brings_a_failure_is_found() {
     }
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("m.toml"), OF_RUNTIMES).unwrap();
-    let bisect = |runtimes: &str| {
+    let bisect = |runtimes: &str, more: &[&str]| {
         let args = ["bisect", "m.toml", "--arm", "two", "--plain", "--rate", "100", "--runtimes", runtimes];
-        let output = tool(&args, dir.path());
+        let output = tool(&[&args[..], more].concat(), dir.path());
         let text =
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         (output.status.code(), text)
     };
-    let (code, text) = bisect("2026.2.0,2026.0.0");
+    let (code, text) = bisect("2026.2.0,2026.0.0", &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("first bad   2026.0.0") && text.contains("last good   2026.2.0"), "{text}");
     // Each place ran on its own runtime.
     let runs = std::fs::read_dir(dir.path().join("results/runtimes-bisect")).unwrap().flatten().next();
-    let lines = std::fs::read_to_string(runs.unwrap().path().join("runs.jsonl")).unwrap();
+    let runs = runs.unwrap().path();
+    let lines = std::fs::read_to_string(runs.join("runs.jsonl")).unwrap();
     for record in lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         let version = record["arm"].as_str().unwrap().strip_prefix("two+runtime=").unwrap().to_owned();
         let front_end = record["repro"]["front_end"].as_str().unwrap();
         assert!(front_end.contains(&format!("intel-sycl-rt {version})")), "{version}: {front_end}");
     }
+    // What ran is not run again: it was the same arm on the same build and runtime.
+    let reuse = ["--reuse", runs.to_str().unwrap(), "--results", "again"];
+    let (code, text) = bisect("2026.2.0,2026.0.0", &reuse);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(&format!("{} answers known from before", lines.lines().count())), "{text}");
+    assert!(text.contains("first bad   2026.0.0"), "{text}");
     // One that is not here is an end that cannot be tested, and two names of one runtime are one place.
-    let (code, text) = bisect("1999.1,2026.0.0");
+    let (code, text) = bisect("1999.1,2026.0.0", &[]);
     assert_eq!(code, Some(22), "{text}");
-    assert!(text.contains("no SYCL runtime 1999.1"), "{text}");
-    let (code, text) = bisect("2026.0.0,2026.0.0");
+    let conclusion = text.split("no conclusion: ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(conclusion.contains("no SYCL runtime 1999.1"), "{text}");
+    let (code, text) = bisect("2026.0.0,2026.0.0", &[]);
     assert!(code == Some(2) && text.contains("the very same build"), "{text}");
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::forecast;
 use super::search::{Search, Step, Why};
+use super::verdict::Oddity;
 use crate::probe::{Answer, Seen, Stop};
 
 /// What is searched: positions in order, each of which can be run.
@@ -20,11 +21,16 @@ pub trait Ground {
 /// Runs until the search ends. Answers that `search` holds already (measured before) are not run again.
 pub fn hunt(search: &mut Search, ground: &mut dyn Ground) -> Result<Step, Stop> {
     let mut made = vec![0_u32; search.tallies().len()];
+    let mut reasons: Vec<Option<String>> = vec![None; search.tallies().len()];
     let (mut total, mut seconds) = (0_u32, 0.0);
     loop {
         let (position, why) = match search.next() {
             Step::Run { position, why } => (position, why),
-            end => return Ok(end),
+            Step::Contradiction(Oddity::EndUntestable { position, .. }) => {
+                let reason = reasons.get(position).cloned().flatten();
+                return Ok(Step::Contradiction(Oddity::EndUntestable { position, reason }));
+            }
+            end @ (Step::Done(_) | Step::Contradiction(_)) => return Ok(end),
         };
         let Some(next) = made.get_mut(position) else {
             return Err(Stop::Failed(format!("position {position} is outside of the range")));
@@ -37,6 +43,9 @@ pub fn hunt(search: &mut Search, ground: &mut dyn Ground) -> Result<Step, Stop> 
         total = total.saturating_add(u32::try_from(seen.len()).unwrap_or(u32::MAX));
         for one in &seen {
             search.record(position, one.answer);
+        }
+        if let (Some(reason), Some(kept)) = (why_untestable(&seen), reasons.get_mut(position)) {
+            *kept = Some(reason.to_owned());
         }
         // Runs of one portion go side by side.
         seconds += seen.iter().map(|one| one.seconds).fold(0.0, f64::max);
@@ -55,11 +64,7 @@ fn progress(
     total: u32,
 ) -> String {
     let tally = search.tallies().get(position).copied().unwrap_or_default();
-    let reason = seen.iter().find_map(|one| match one.answer {
-        Answer::Untestable => one.reason.as_deref(),
-        Answer::Corrupt | Answer::Clean => None,
-    });
-    let reason = reason.map(|reason| format!(" ({})", first_line(reason))).unwrap_or_default();
+    let reason = why_untestable(seen).map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
     let mut line = format!(
         "{:<8} {}: corrupt {}/{} in all{}{reason}",
         why.word(),
@@ -107,7 +112,14 @@ fn left(search: &Search) -> Option<(usize, usize, f64)> {
     }
 }
 
-fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    line.chars().take(100).collect()
+fn why_untestable(seen: &[Seen]) -> Option<&str> {
+    seen.iter().find_map(|one| match one.answer {
+        Answer::Untestable => one.reason.as_deref(),
+        Answer::Corrupt | Answer::Clean => None,
+    })
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(160).collect()
 }

@@ -44,6 +44,11 @@ impl Tally {
         *slot = slot.saturating_add(1);
     }
 
+    /// Runs, with an answer or without.
+    pub fn all(self) -> u32 {
+        self.testable().saturating_add(self.untestable)
+    }
+
     /// Runs with an answer.
     pub fn testable(self) -> u32 {
         self.corrupt.saturating_add(self.clean)

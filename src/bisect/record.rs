@@ -97,7 +97,7 @@ impl Conclusion {
             Step::Run { .. } => (None, None),
         };
         let tallies = search.tallies().to_vec();
-        let runs = tallies.iter().map(|t| t.testable().saturating_add(t.untestable)).sum();
+        let runs = tallies.iter().map(|t| t.all()).sum();
         Conclusion { version: VERSION, runs, tallies, found, contradiction }
     }
 

@@ -157,7 +157,7 @@ impl Search {
         let (good, bad) = (self.tallies.first()?, self.tallies.last()?);
         if self.passed_over(last) || self.passed_over(0) {
             let position = if self.passed_over(last) { last } else { 0 };
-            return Some(Step::Contradiction(Oddity::EndUntestable { position }));
+            return Some(Step::Contradiction(Oddity::EndUntestable { position, reason: None }));
         }
         let two_sided = matches!(self.settings.model, Model::TwoSided { .. });
         let expected = match self.after() {

@@ -108,9 +108,9 @@ fn named(question: &Question, oddity: &Oddity) -> String {
         Oddity::CleanAgain { position, .. } | Oddity::FailedOnce { position, .. } => {
             format!("{} is {oddity}", question.label(*position))
         }
-        Oddity::EndUntestable { position } => {
-            let reason = question.places.get(*position).and_then(|place| place.broken.clone());
-            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        Oddity::EndUntestable { position, reason } => {
+            let broken = question.places.get(*position).and_then(|place| place.broken.as_ref());
+            let reason = broken.or(reason.as_ref()).map(|reason| format!(": {reason}")).unwrap_or_default();
             format!("{} is an end of the range and cannot be tested{reason}", question.label(*position))
         }
         Oddity::GoodEndCorrupt => format!("{} was said to be good and fails", question.label(0)),

@@ -27,28 +27,21 @@ pub struct Found {
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Oddity {
     /// No failure at the end that was said to be bad.
-    NotReproduced {
-        runs: u32,
-    },
+    NotReproduced { runs: u32 },
     /// A failure at the end that was said to be good.
     GoodEndCorrupt,
     EndUntestable {
         position: usize,
+        /// What its runs said, where it was run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Clean so often that, were it bad like its neighbours, this would happen with the given chance: the history is not
     /// one change.
-    CleanAgain {
-        position: usize,
-        clean: u32,
-        chance: f64,
-    },
+    CleanAgain { position: usize, clean: u32, chance: f64 },
     /// The first bad place failed once and then was clean so often that, at the rate of the others, this would happen with
     /// the given chance: that failure may be of another cause.
-    FailedOnce {
-        position: usize,
-        clean: u32,
-        chance: f64,
-    },
+    FailedOnce { position: usize, clean: u32, chance: f64 },
     /// Corrupt and clean answers contradict each other under every single change.
     NoPlaceFits,
 }
@@ -58,7 +51,10 @@ impl std::fmt::Display for Oddity {
         match self {
             Oddity::NotReproduced { runs } => write!(f, "no failure in {runs} runs at the bad end"),
             Oddity::GoodEndCorrupt => f.write_str("the good end fails too"),
-            Oddity::EndUntestable { .. } => f.write_str("an end of the range cannot be tested"),
+            Oddity::EndUntestable { reason, .. } => {
+                f.write_str("an end of the range cannot be tested")?;
+                reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
+            }
             Oddity::CleanAgain { clean, chance, .. } => {
                 write!(
                     f,

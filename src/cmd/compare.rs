@@ -1,6 +1,6 @@
 //! `repro-matrix compare`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use crate::model::outcome::RunRecord;
 use crate::plan::shard::shard_of;
 use crate::probe::{Answer, Change, Probe, Stop, Target};
 use crate::results::Loaded;
+use crate::results::merge::{Run, run_of};
 use crate::run::dispatcher::Cell;
 use crate::stats::pair::{LEVEL, Pair, spurious};
 use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
@@ -41,12 +42,13 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let target = args.search.target();
     let mut groups: BTreeMap<&str, BTreeMap<Origin, Tally>> = BTreeMap::new();
     let here = prober.manifest().clone();
+    let mut counted: BTreeSet<Run> = prober.records().map(run_of).collect();
     for record in prober.records() {
         let side = if record.arm == a.id { "a" } else { "b" };
         count(groups.entry(side).or_default().entry(origin(&here, record)).or_default(), &target, record);
     }
     for other in &others {
-        add_results(other, &a, &b, &target, &mut groups);
+        add_results(other, &a, &b, &target, &mut groups, &mut counted);
     }
     let mut refused = Vec::new();
     let mut pooled = [Tally::default(), Tally::default()];

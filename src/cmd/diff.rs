@@ -7,6 +7,7 @@ use crate::cli::diff::DiffArgs;
 use crate::cmd::Failure;
 use crate::exit::Exit;
 use crate::report::{Section, diff};
+use crate::results::merge::{Run, run_of};
 
 pub fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     let ((a, a_read), (b, b_read)) = (one(&args.a)?, one(&args.b)?);
@@ -34,10 +35,8 @@ pub fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     Ok(damaged.unwrap_or_else(|| diff.exit()))
 }
 
-/// What tells runs from each other, whatever directory they are in.
-fn runs(section: &Section) -> BTreeSet<(&str, u32, &str, u64)> {
-    let runs = section.records.iter();
-    runs.map(|run| (run.arm.as_str(), run.repeat, run.started.as_str(), run.wall_seconds.to_bits())).collect()
+fn runs(section: &Section) -> BTreeSet<Run> {
+    section.records.iter().map(run_of).collect()
 }
 
 fn one(dir: &PathBuf) -> Result<(Section, Exit), Failure> {

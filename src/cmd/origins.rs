@@ -1,6 +1,6 @@
 //! Results that a comparison adds up: its own and earlier ones, each with where it comes from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Failure;
@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::probe::Target;
+use crate::results::merge::{Run, run_of};
 use crate::results::{Loaded, Manifest, machine};
 use crate::stats::Tally;
 use crate::stats::pair::{LEVEL, homogeneous};
@@ -56,8 +57,10 @@ pub(super) fn add_results(
     b: &Arm,
     target: &Target,
     groups: &mut BTreeMap<&str, BTreeMap<Origin, Tally>>,
+    counted: &mut BTreeSet<Run>,
 ) {
-    for record in &loaded.records {
+    // A directory that is given twice, or merged from another one that is given too, counts once.
+    for record in loaded.records.iter().filter(|record| counted.insert(run_of(record))) {
         let side = match &record.arm {
             id if *id == a.id => "a",
             id if *id == b.id => "b",

@@ -73,6 +73,14 @@ pub fn identity(record: &RunRecord, only: Option<&String>) -> String {
     short(&serde_json::to_string(&run).unwrap_or_default())
 }
 
+/// What tells runs from each other, whatever directory they are in: arm, repeat, start and wall time.
+pub type Run = (String, u32, String, u64);
+
+/// See [`Run`].
+pub fn run_of(record: &RunRecord) -> Run {
+    (record.arm.clone(), record.repeat, record.started.clone(), record.wall_seconds.to_bits())
+}
+
 /// Enough of a hash to tell runs apart.
 fn short(text: &str) -> String {
     let hash = crate::driver::sha256(text.as_bytes());

@@ -3,6 +3,7 @@
 mod comparisons;
 mod histories;
 mod resumed;
+mod reused;
 mod shards;
 #[path = "../support/standin.rs"]
 mod standin;
@@ -124,7 +125,13 @@ fn a_failure_that_is_not_there_is_not_reproduced() {
     // A known rate of 100 %: the claim is refuted by the first clean run.
     let out = bisect(&lab, &results, &["--drivers", "neo-1,neo-2", "--rate", "100"]);
     assert_eq!(out.status.code(), Some(22), "an end that does not load\n{}", all(&out));
-    assert!(all(&out).contains("cannot be tested"), "{}", all(&out));
+    let said = all(&out);
+    let conclusion = said.split("no conclusion: ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        conclusion
+            .contains("neo-2 is an end of the range and cannot be tested: another failure: crash signal=6"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::standin::Lab;
+use crate::standin::{Kind, Lab};
 use crate::{all, only, runs};
 
 /// Starts `verb`, kills it at its second record, resumes it: ends with `code`, runs nothing twice, and has said `left`.
@@ -121,4 +121,37 @@ fn faults() {
 fn verdict() {
     let args = ["--arm", "under/file-r", "--rate", "70"];
     killed_and_resumed("verdict", &args, 0, "4 clean ones are enough");
+}
+
+/// Two searches in a row, each with a directory of its own: either is taken up where it stopped.
+#[test]
+fn components() {
+    let lab = Lab::new();
+    for (name, kind) in [("old", Kind::Cured), ("mid", Kind::Stock), ("new", Kind::Stock)] {
+        lab.add(name, kind);
+    }
+    let results = lab.path().join("results");
+    let search = |more: &[&str]| {
+        let mut command = lab.tool();
+        command.args(["bisect", "matrices/smoke.toml", "--arm", "over/file-r", "--drivers", "old,mid,new"]);
+        command.args(["--components", "--rate", "100", "--device", "sim:a770-residency", "--timeout", "2m"]);
+        command.args(["--plain", "--jobs", "1", "--results"]).arg(&results);
+        command.args(more).output().expect("the tool starts")
+    };
+    let out = search(&["--max-runs", "1"]);
+    assert_eq!(out.status.code(), Some(12), "{}", all(&out));
+    let first = only(&results, "components").display().to_string();
+    // The budget is that of each of the two searches.
+    let out = search(&["--resume", &first, "--max-runs", "1"]);
+    assert_eq!(out.status.code(), Some(12), "{}", all(&out));
+    assert!(all(&out).contains("what matters: NEO of new"), "{}", all(&out));
+    let second = only(&results, "bisect").display().to_string();
+    let out = search(&["--resume", &second]);
+    let said = all(&out);
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("runs are recorded and count") && said.contains("first bad   NEO of mid"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_dir(results.join("smoke-bisect")).unwrap().count(), 1, "no search began anew");
 }

@@ -38,7 +38,10 @@ fn two_shares_of_a_comparison_are_the_whole() {
     };
     assert!(repeats(&first).is_disjoint(&repeats(&second)));
     // Together, without a further run.
-    let (code, whole) = compare("one", &["--shard", "1/2", "--resume", &first, "--with", &second]);
+    let with = ["--shard", "1/2", "--resume", &first, "--with", &second];
+    // Each run once, though both directories are given twice.
+    let twice = [&with[..], &["--with", &first, "--with", &second]].concat();
+    let (code, whole) = compare("one", &twice);
     assert_eq!((code, testable(&whole), &whole["pair"]["a"]["hits"]), (Some(10), 4, &4.into()), "{whole}");
     let none = lab
         .tool()

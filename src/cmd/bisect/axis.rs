@@ -1,7 +1,6 @@
 //! From the command line to the places of a search.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::{git, runtimes, trees};
 use crate::bisect::Tally;
@@ -14,7 +13,6 @@ use crate::exit::Exit;
 use crate::matrix::units::Size;
 use crate::model::arm::Arm;
 use crate::probe::{Change, Field};
-use crate::results::manifest::RuntimeIdentity;
 
 /// How the arm of a place comes to be.
 #[derive(Clone, Debug)]
@@ -51,10 +49,17 @@ pub(super) struct Draft {
 
 /// Reads the axis that the arguments describe.
 pub fn axis(args: &BisectArgs, prepared: &Prepared) -> Result<Axis, Failure> {
+    let mut axis = match &args.axis.arms {
+        Some(pattern) => over_arms(args, prepared, pattern)?,
+        None => over_one_arm(args, prepared)?,
+    };
+    name_builds(&mut axis, prepared)?;
+    Ok(axis)
+}
+
+/// One arm in several forms.
+fn over_one_arm(args: &BisectArgs, prepared: &Prepared) -> Result<Axis, Failure> {
     let usage = |what: &str| Failure::new(Exit::Usage, what);
-    if let Some(pattern) = &args.axis.arms {
-        return over_arms(args, prepared, pattern);
-    }
     let name = args.arm.as_deref().ok_or_else(|| usage("--arm names the arm that shows the failure"))?;
     let arm = prepared.one_arm(name)?;
     let drafts = if let Some(list) = &args.axis.drivers {
@@ -236,70 +241,26 @@ pub(super) fn ordered(args: &BisectArgs, arm: Arm, mut drafts: Vec<Draft>) -> Re
     Ok(axis)
 }
 
+/// The driver build of the places that do not choose one: the one that their runs will record.
+fn name_builds(axis: &mut Axis, prepared: &Prepared) -> Result<(), Failure> {
+    let mut builds: BTreeMap<&str, String> = BTreeMap::new();
+    for (place, source) in axis.places.iter_mut().zip(&axis.sources) {
+        let Source::Ready(arm) = source else { continue };
+        if place.driver.is_empty() {
+            let hash = match builds.get(arm.driver.as_str()) {
+                Some(hash) => hash.clone(),
+                None => prepared.tree(&arm.driver)?.manifest.hash,
+            };
+            place.driver.clone_from(&hash);
+            builds.insert(&arm.driver, hash);
+        }
+    }
+    Ok(())
+}
+
 pub fn looking(find: Find) -> Looking {
     match find {
         Find::Broken => Looking::Broken,
         Find::Fixed => Looking::Fixed,
     }
-}
-
-/// Answers that `dirs` hold for the places: runs of the same arm on the same build and device.
-pub fn reuse(
-    axis: &mut Axis,
-    dirs: &[std::path::PathBuf],
-    device: &str,
-    target: &crate::probe::Target,
-) -> Result<u32, Failure> {
-    let mut counted = 0;
-    if dirs.is_empty() {
-        return Ok(counted);
-    }
-    let here = runtimes::identities(&axis.sources);
-    for dir in dirs {
-        let loaded = crate::results::load(Path::new(dir)).map_err(|e| Failure::new(e.exit(), e))?;
-        let same_runtime = |arm: &Arm| {
-            let of = |runtimes: &BTreeMap<String, RuntimeIdentity>| {
-                Some(runtimes.get(arm.runtime.as_ref()?)?.hash.clone())
-            };
-            of(&here) == of(&loaded.manifest.runtimes)
-        };
-        let arms: BTreeMap<&str, &Arm> =
-            loaded.manifest.arms.iter().map(|arm| (arm.id.as_str(), arm)).collect();
-        for record in loaded.records.iter().filter(|record| record.device == device) {
-            let Some(ran) = arms.get(record.arm.as_str()) else { continue };
-            for (place, source) in axis.places.iter_mut().zip(&axis.sources) {
-                let Source::Ready(arm) = source else { continue };
-                let same_build = place.driver == record.driver && !place.driver.is_empty();
-                if same_build && same_experiment(ran, arm) && same_runtime(arm) {
-                    place.reused.add(target.see(record).answer);
-                    counted += 1;
-                }
-            }
-        }
-    }
-    Ok(counted)
-}
-
-/// Equal in everything that a run depends on, names and bookkeeping aside.
-pub fn same_experiment(a: &Arm, b: &Arm) -> bool {
-    let bare = |arm: &Arm| {
-        let mut arm = arm.clone();
-        arm.id.clear();
-        arm.driver.clear();
-        arm.variant.name.clear();
-        arm.source.name.clear();
-        arm.workload.name.clear();
-        arm.keys.name.clear();
-        // "auto" and what it stood for: the record says what really ran.
-        arm.device.clear();
-        Arm {
-            expect: None,
-            positive_control: false,
-            comparison: None,
-            note: String::new(),
-            repeats: 1,
-            ..arm
-        }
-    };
-    bare(a) == bare(b)
 }

@@ -1,16 +1,18 @@
 //! `bisect --components`: which part of a driver build matters (the driver itself, the compiler, gmmlib, the loader), by
 //! mixing the two ends; then which release of that part.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::axis::{self, Axis, Source};
 use super::{print, trees};
 use crate::bisect::delta::minimise;
+use crate::bisect::record::Question;
 use crate::bisect::search::{HITS_TO_LEARN, TRIES_AT_BAD_END};
 use crate::bisect::{Belief, Tally};
 use crate::cli::bisect::{BisectArgs, Find};
+use crate::cli::search::SearchArgs;
 use crate::cmd::Failure;
-use crate::cmd::prober::{Prepared, Prober, stopped};
+use crate::cmd::prober::{Prepared, Prober, question_of, stopped};
 use crate::driver::{self, Addition, DriverTree, Role};
 use crate::exit::Exit;
 use crate::model::arm::Arm;
@@ -18,6 +20,7 @@ use crate::probe::{Answer, Change, Probe, Stop};
 
 /// A mixture is given up after so many runs without any answer.
 const UNTESTABLE_AFTER: u32 = 2;
+type Build = (String, DriverTree);
 /// Parts that are replaced together.
 const COMPONENTS: [(&str, &[Role]); 4] = [
     ("NEO", &[Role::Neo]),
@@ -31,7 +34,7 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
     let name = args.arm.as_deref().ok_or_else(|| usage("--components needs --arm"))?;
     let list = args.axis.drivers.as_deref().ok_or_else(|| usage("--components needs --drivers"))?;
     let arm = prepared.one_arm(name)?;
-    let builds: Vec<(String, DriverTree)> = trees::of(list, &args.axis.base, prepared)?
+    let builds: Vec<Build> = trees::of(list, &args.axis.base, prepared)?
         .into_iter()
         .map(|(name, tree)| {
             tree.map(|tree| (name.clone(), tree))
@@ -42,17 +45,43 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
         return Err(usage("--components needs at least two builds"));
     };
     let (good, bad) = if args.find == Find::Fixed { (last, first) } else { (first, last) };
+    if let Some(dir) = &args.search.resume
+        && let Some(parts) = under_way(&question_of(dir)?, &builds)
+    {
+        return releases(args, prepared, arm, &builds, &good.1, (&parts, dir));
+    }
+    let (parts, dir) = match which(args, prepared, &arm, good, bad)? {
+        Ok(found) => found,
+        Err(exit) => return Ok(exit),
+    };
+    if builds.len() < 3 {
+        return Ok(Exit::AsExpected);
+    }
+    // Then the release of it: a search of its own.
+    let search = SearchArgs { resume: None, ..args.search.clone() };
+    releases(&BisectArgs { search, ..args.clone() }, prepared, arm, &builds, &good.1, (&parts, &dir))
+}
+
+/// The parts that matter and the results that say so, or the exit code where none can be named.
+fn which(
+    args: &BisectArgs,
+    prepared: &Prepared,
+    arm: &Arm,
+    good: &Build,
+    bad: &Build,
+) -> Result<Result<(Vec<usize>, PathBuf), Exit>, Failure> {
     let differing: Vec<usize> =
         (0..COMPONENTS.len()).filter(|part| parts_of(&good.1, *part) != parts_of(&bad.1, *part)).collect();
     if differing.is_empty() {
-        return Err(usage("the two builds have the same driver, compiler, gmmlib and loader"));
+        let what = "the two builds have the same driver, compiler, gmmlib and loader";
+        return Err(Failure::new(Exit::Usage, what));
     }
     let question = serde_json::json!({
         "verb": "components", "arm": arm.id, "good": good.1.manifest.hash, "bad": bad.1.manifest.hash,
         "target": args.search.target(),
     });
     let arms =
-        [Change::Driver(good.0.clone()), Change::Driver(bad.0.clone())].map(|change| change.apply(&arm));
+        [Change::Driver(good.0.clone()), Change::Driver(bad.0.clone())].map(|change| change.apply(arm));
     let arms: Vec<Arm> =
         arms.into_iter().collect::<Result<_, _>>().map_err(|why| Failure::new(Exit::Usage, why))?;
     let mut prober = Prober::open(prepared, &arms, "components", &question, &args.search)?;
@@ -62,7 +91,7 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
     let mut mix = |taken: &[usize]| -> Result<Answer, Stop> {
         let (name, tree) = mixed(prepared, &good.1, &[(&bad.1, taken)], &dir).map_err(Stop::Failed)?;
         prober.add_driver(&name, tree)?;
-        let changed = Change::Driver(name).apply(&arm).map_err(Stop::Failed)?;
+        let changed = Change::Driver(name).apply(arm).map_err(Stop::Failed)?;
         let answer = match belief {
             Some(belief) => decided(&mut prober, &changed, belief, args.error)?,
             None => {
@@ -71,9 +100,7 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
                 learned.0
             }
         };
-        let parts: Vec<&str> =
-            taken.iter().filter_map(|i| COMPONENTS.get(*i)).map(|(name, _)| *name).collect();
-        let parts = if parts.is_empty() { "nothing".to_owned() } else { parts.join(" + ") };
+        let parts = if taken.is_empty() { "nothing".to_owned() } else { named(taken) };
         prober.say(&format!("mix      {parts} of {} in {}: {}", bad.0, good.0, answer.word()));
         Ok(answer)
     };
@@ -85,30 +112,35 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
         Err(stop) => return Err(stopped(stop, &dir)),
         Ok(Err(why)) => {
             print(&format!("no component can be named: {why}\n{}\n", dir.display()));
-            return Ok(if why.not_reproduced() { Exit::NotReproduced } else { Exit::Inconclusive });
+            return Ok(Err(if why.not_reproduced() { Exit::NotReproduced } else { Exit::Inconclusive }));
         }
         Ok(Ok(found)) => found,
     };
-    let names: Vec<&str> = found.iter().filter_map(|i| COMPONENTS.get(*i)).map(|(name, _)| *name).collect();
     print(&format!(
         "what matters: {} of {} (in a build that is otherwise {}, {} runs)\n{}\n",
-        names.join(" + "),
+        named(&found),
         bad.0,
         good.0,
         prober.fresh,
         dir.display()
     ));
-    drop(prober);
-    if builds.len() < 3 {
-        return Ok(Exit::AsExpected);
-    }
-    // Then the release of it: the good build with that part of every release.
+    Ok(Ok((found, dir)))
+}
+
+/// Which release of the parts: the good build with these of every release. `scratch`: a directory to put builds together in.
+fn releases(
+    args: &BisectArgs,
+    prepared: &Prepared,
+    arm: Arm,
+    builds: &[Build],
+    good: &DriverTree,
+    (parts, scratch): (&[usize], &Path),
+) -> Result<Exit, Failure> {
     let drafts = builds
         .iter()
         .map(|(name, tree)| {
-            let label = format!("{} of {name}", names.join(" + "));
-            let made = mixed(prepared, &good.1, &[(tree, &found)], &dir);
-            match made {
+            let label = label(parts, name);
+            match mixed(prepared, good, &[(tree, parts)], scratch) {
                 Ok((stored, tree)) => axis::Draft { label, ..axis::driver_draft(&arm, stored, Ok(tree)) },
                 Err(why) => axis::Draft { label, ..axis::driver_draft(&arm, name.clone(), Err(why)) },
             }
@@ -117,8 +149,24 @@ pub fn bisect(args: &BisectArgs, prepared: &Prepared) -> Result<Exit, Failure> {
     let ends = BisectArgs { good: None, bad: None, ..args.clone() };
     let axis: Axis = axis::ordered(&ends, arm, drafts)?;
     debug_assert!(axis.sources.iter().all(|s| !matches!(s, Source::Commit { .. })));
-    let device = prepared.device_of(&axis.arm)?.name();
-    super::run(args, prepared, axis, &device, "bisect")
+    super::run(args, prepared, axis, "bisect")
+}
+
+fn named(parts: &[usize]) -> String {
+    let names = parts.iter().filter_map(|part| COMPONENTS.get(*part)).map(|(name, _)| *name);
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+fn label(parts: &[usize], build: &str) -> String {
+    format!("{} of {build}", named(parts))
+}
+
+/// The parts whose releases were searched when `question` was asked; `None`: they were still being looked for.
+fn under_way(question: &serde_json::Value, builds: &[Build]) -> Option<Vec<usize>> {
+    let question = serde_json::from_value::<Question>(question.clone()).ok()?;
+    let first = &question.places.first()?.label;
+    let names = builds.iter().find_map(|(build, _)| first.strip_suffix(&format!(" of {build}")))?;
+    names.split(" + ").map(|name| COMPONENTS.iter().position(|(known, _)| *known == name)).collect()
 }
 
 /// Runs the bad end until it has failed often enough to know how often it fails.

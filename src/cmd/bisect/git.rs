@@ -151,14 +151,14 @@ impl Workshop {
                 Ok(None) if clock.elapsed() >= self.timeout => {
                     end_group(&mut child);
                     let limit = humantime::format_duration(self.timeout);
-                    return Err(format!("the build took longer than {limit}"));
+                    return Err(format!("the build took longer than {limit}:{}", last_lines(&log)));
                 }
                 Ok(None) => std::thread::sleep(Duration::from_millis(50)),
                 Err(error) => return Err(format!("the build could not be waited for: {error}")),
             }
         };
         if !status.success() {
-            return Err(format!("the build failed ({status}): {}", last_line(&log)));
+            return Err(format!("the build failed ({status}):{}", last_lines(&log)));
         }
         let library = tree.join(&self.library);
         if library.is_file() {
@@ -176,9 +176,15 @@ fn end_group(child: &mut std::process::Child) {
     let _ = child.wait();
 }
 
-fn last_line(log: &Path) -> String {
+/// The end of what a build said, each line on a line of its own.
+fn last_lines(log: &Path) -> String {
+    const LINES: usize = 6;
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
-    line.chars().take(200).collect()
+    let said: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if said.is_empty() {
+        return " it said nothing".to_owned();
+    }
+    let last = said.get(said.len().saturating_sub(LINES)..).unwrap_or_default();
+    last.iter().map(|line| format!("\n  {}", line.chars().take(200).collect::<String>())).collect()
 }

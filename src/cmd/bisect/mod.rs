@@ -5,6 +5,7 @@ mod components;
 mod git;
 mod ground;
 mod log;
+mod reuse;
 mod runtimes;
 mod trees;
 
@@ -15,10 +16,11 @@ use crate::cmd::Failure;
 use crate::cmd::prober::{Prepared, Prober, prepare, question_of, stopped};
 use crate::exit::Exit;
 use crate::probe::{Answer, Probe};
+use crate::report::words::plural;
 
-pub(super) use axis::same_experiment;
 use axis::{Axis, Source};
 use ground::Places;
+pub(super) use reuse::same_experiment;
 
 pub fn bisect(args: &BisectArgs) -> Result<Exit, Failure> {
     match &args.action {
@@ -56,27 +58,16 @@ fn search(args: &BisectArgs) -> Result<Exit, Failure> {
         return components::bisect(args, &prepared);
     }
     let axis = axis::axis(args, &prepared)?;
-    let device = prepared.device_of(&axis.arm)?.name();
-    run(args, &prepared, axis, &device, "bisect")
+    run(args, &prepared, axis, "bisect")
 }
 
 /// Hunts over an axis and prints what came of it.
-fn run(
-    args: &BisectArgs,
-    prepared: &Prepared,
-    mut axis: Axis,
-    device: &str,
-    verb: &str,
-) -> Result<Exit, Failure> {
+fn run(args: &BisectArgs, prepared: &Prepared, mut axis: Axis, verb: &str) -> Result<Exit, Failure> {
     let target = args.search.target();
-    let reused = axis::reuse(&mut axis, &args.reuse, device, &target)?;
+    let reused = reuse::reuse(&mut axis, &args.reuse, prepared, &target)?;
     let mut question = question(args, prepared, &axis, verb);
     if let Some(dir) = &args.search.resume {
-        // With another number of jobs the same places would be asked for in other portions.
-        let then = question_of(dir)?;
-        if let Some(batch) = then.get("batch").and_then(serde_json::Value::as_u64) {
-            question.batch = u32::try_from(batch).unwrap_or(1);
-        }
+        go_on(&mut question, &question_of(dir)?, &axis, !args.reuse.is_empty());
     }
     let as_json = serde_json::to_value(&question).map_err(|e| Failure::new(Exit::Internal, e))?;
     let prober = Prober::open(prepared, &ready_arms(&axis), verb, &as_json, &args.search)?;
@@ -92,8 +83,17 @@ fn run(
         question.label(0),
         question.label(axis.places.len() - 1),
         target.verdicts.join("/"),
-        reused
+        question.places.iter().map(|place| place.reused.all()).sum::<u32>()
     ));
+    if reused.not_built > 0 && args.search.resume.is_none() {
+        let commits = plural(reused.not_built, "commit");
+        places.prober.say(&format!(
+            "reuse    no build of {commits} is here: earlier runs count only of the very build that this search would run"
+        ));
+    }
+    if args.axis.git.is_some() && !args.reuse.is_empty() && args.search.resume.is_some() {
+        places.prober.say("reuse    earlier runs of commits count as they did when the search began");
+    }
     let mut search = question.search();
     let end = hunt(&mut search, &mut places);
     let end = match end {
@@ -120,6 +120,19 @@ fn run(
     }
     print(&format!("{}   again: repro-matrix bisect replay {0}\n", dir.display()));
     Ok(exit_of(&end))
+}
+
+/// Takes from the search that is resumed what may be otherwise by now and yet is the same question.
+fn go_on(question: &mut Question, then: &serde_json::Value, axis: &Axis, reuses: bool) {
+    let Ok(then) = serde_json::from_value::<Question>(then.clone()) else { return };
+    // With another number of jobs the same places would be asked for in other portions.
+    question.batch = then.batch;
+    // Commits that the search itself built since: earlier runs count as they did when it began.
+    for ((place, before), source) in question.places.iter_mut().zip(&then.places).zip(&axis.sources) {
+        if reuses && matches!(source, Source::Commit { .. }) {
+            place.reused = before.reused;
+        }
+    }
 }
 
 fn question(args: &BisectArgs, prepared: &Prepared, axis: &Axis, verb: &str) -> Question {

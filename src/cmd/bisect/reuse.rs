@@ -1,0 +1,126 @@
+//! Answers of earlier results that count for the places of a search: runs of the same arm on the same build and device.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::axis::{Axis, Source};
+use super::runtimes;
+use crate::cmd::Failure;
+use crate::cmd::prober::Prepared;
+use crate::model::arm::Arm;
+use crate::model::outcome::RunRecord;
+use crate::probe::Target;
+use crate::results::Loaded;
+use crate::results::manifest::RuntimeIdentity;
+use crate::results::merge::{Run, run_of};
+
+/// What was counted, and what could not be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reused {
+    pub answers: u32,
+    /// Commits of which no build is here: what ran of them before may have been of another build.
+    pub not_built: usize,
+}
+
+/// What a run must have had to be one of a place.
+struct Wanted<'a> {
+    arm: &'a Arm,
+    driver: String,
+    device: String,
+}
+
+/// Adds to each place what `dirs` hold of it.
+pub fn reuse(
+    axis: &mut Axis,
+    dirs: &[PathBuf],
+    prepared: &Prepared,
+    target: &Target,
+) -> Result<Reused, Failure> {
+    let mut reused = Reused::default();
+    if dirs.is_empty() {
+        return Ok(reused);
+    }
+    let here = runtimes::identities(&axis.sources);
+    let mut wanted = Vec::new();
+    for (place, source) in axis.places.iter().zip(&axis.sources) {
+        let (arm, driver) = match source {
+            Source::Ready(arm) => (arm, place.driver.clone()),
+            // Its build is the one of the store; one that has still to be made need not be the one that ran then.
+            Source::Commit { driver, arm, .. } => match prepared.store.resolve(driver) {
+                Ok(tree) => (arm, tree.manifest.hash),
+                Err(_) => {
+                    reused.not_built += 1;
+                    wanted.push(None);
+                    continue;
+                }
+            },
+            Source::Broken(_) => {
+                wanted.push(None);
+                continue;
+            }
+        };
+        wanted.push(Some(Wanted { arm, driver, device: prepared.device_of(arm)?.name() }));
+    }
+    // A directory that is given twice, or merged from another one that is given too, counts once.
+    let mut runs: BTreeSet<Run> = BTreeSet::new();
+    for dir in dirs {
+        let mut loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
+        loaded.records.retain(|record| runs.insert(run_of(record)));
+        for (place, wanted) in axis.places.iter_mut().zip(&wanted) {
+            let Some(wanted) = wanted.as_ref().filter(|wanted| same_runtime(wanted.arm, &here, &loaded))
+            else {
+                continue;
+            };
+            for record in runs_of(wanted, &loaded) {
+                place.reused.add(target.see(record).answer);
+                reused.answers += 1;
+            }
+        }
+    }
+    Ok(reused)
+}
+
+fn runs_of<'a>(wanted: &'a Wanted, loaded: &'a Loaded) -> impl Iterator<Item = &'a RunRecord> {
+    let same: BTreeSet<&str> = (loaded.manifest.arms.iter())
+        .filter(|ran| same_experiment(ran, wanted.arm))
+        .map(|ran| ran.id.as_str())
+        .collect();
+    (loaded.records.iter()).filter(move |record| {
+        same.contains(record.arm.as_str())
+            && record.device == wanted.device
+            && record.driver == wanted.driver
+            && !record.driver.is_empty()
+    })
+}
+
+/// Whether what the arm's SYCL runtime stands for here is what it stood for there.
+fn same_runtime(arm: &Arm, here: &BTreeMap<String, RuntimeIdentity>, there: &Loaded) -> bool {
+    let of = |runtimes: &BTreeMap<String, RuntimeIdentity>| {
+        Some(runtimes.get(arm.runtime.as_ref()?)?.hash.clone())
+    };
+    of(here) == of(&there.manifest.runtimes)
+}
+
+/// Equal in everything that a run depends on, names and bookkeeping aside.
+pub fn same_experiment(a: &Arm, b: &Arm) -> bool {
+    let bare = |arm: &Arm| {
+        let mut arm = arm.clone();
+        arm.id.clear();
+        arm.driver.clear();
+        arm.variant.name.clear();
+        arm.source.name.clear();
+        arm.workload.name.clear();
+        arm.keys.name.clear();
+        // "auto" and what it stood for: the record says what really ran.
+        arm.device.clear();
+        Arm {
+            expect: None,
+            positive_control: false,
+            comparison: None,
+            note: String::new(),
+            repeats: 1,
+            ..arm
+        }
+    };
+    bare(a) == bare(b)
+}
