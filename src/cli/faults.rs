@@ -14,7 +14,7 @@ use super::search::SearchArgs;
     repro-matrix faults m.toml --arm over/anon-rw --points bind --errnos ENOMEM\n  \
     repro-matrix faults m.toml --arm over/anon-rw --max-runs 1000\n\n\
     Exit codes: 0 no fault leaves a hazard, a wrong result, a hang or a crash; 10 some do; 12 the arm fails without any\n\
-    fault, has no verdict, or a budget was spent.")]
+    fault, some run has no verdict, no fault was reached, or a budget was spent; 4 there is no fault to inject.")]
 pub struct FaultsArgs {
     /// The matrix file.
     #[arg(value_name = "MATRIX")]

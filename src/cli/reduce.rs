@@ -12,9 +12,8 @@ use super::search::SearchArgs;
 ///
 /// There are no shards: whether one change is kept decides the next. Runs of one candidate go side by side (--jobs).
 #[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit codes: 0 reduced, or nothing can be taken away; 12 a budget was spent; 13 the arm does not fail."
-)]
+#[command(after_help = "Exit codes: 0 reduced, or nothing can be taken away; 12 a budget was spent, or\n\
+    the measured rate is below the floor; 13 the arm does not fail.")]
 pub struct ReduceArgs {
     /// The matrix file.
     #[arg(value_name = "MATRIX")]

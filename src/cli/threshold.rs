@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::search::SearchArgs;
+use crate::matrix::units::Size;
 
 /// Find the value of a number at which the verdict flips.
 ///
@@ -28,8 +29,8 @@ pub struct ThresholdArgs {
     /// NAME=LOW..HIGH, both included; sizes as 4KiB..64MiB.
     #[arg(long = "variant", visible_alias = "set", value_name = "NAME=LOW..HIGH")]
     pub axis: String,
-    /// Distance of the values that may be run [default: the smallest that the number allows].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Distance of the values that may be run, a number or a size [default: the smallest that the number allows].
+    #[arg(long, value_name = "N", value_parser = step)]
     pub step: Option<u64>,
     /// Largest probability that the clean side of the flip is corrupt after all, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = super::bisect::percent)]
@@ -39,4 +40,24 @@ pub struct ThresholdArgs {
     pub no_prediction: bool,
     #[command(flatten)]
     pub search: SearchArgs,
+}
+
+/// "16", "512MiB".
+fn step(text: &str) -> Result<u64, String> {
+    match text.parse().ok().or_else(|| Size::parse(text).map(|size| size.0)) {
+        Some(0) | None => Err("a number from 1 on, or a size such as 512MiB".to_owned()),
+        Some(step) => Ok(step),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_a_number_or_a_size() {
+        assert_eq!(step("16"), Ok(16));
+        assert_eq!(step("512MiB"), Ok(512 << 20));
+        assert!(step("0").is_err() && step("0KiB").is_err() && step("many").is_err());
+    }
 }

@@ -58,6 +58,18 @@ pub fn faults(args: &FaultsArgs) -> Result<Exit, Failure> {
             .is_none_or(|shard| shard_of(&format!("{} {}", arm.id, fault.rule()), shard.of) == shard.index)
     };
     let mine: Vec<Fault> = all.into_iter().filter(of_us).collect();
+    if mine.is_empty() {
+        let what = match args.shard {
+            Some(shard) => format!("no fault falls to shard {shard}"),
+            None => format!("{} makes no request at these points that can fail with these errnos", arm.id),
+        };
+        let known = POINTS.map(|point| format!("{}: {}", point.name, point.errnos.join(" "))).join("\n");
+        return Err(Failure::with_help(
+            Exit::NothingSelected,
+            what,
+            format!("what can fail, and how:\n{known}"),
+        ));
+    }
     prober.say(&format!("plan     {} faults, one a run", mine.len()));
     let timeout = limit(&arm, &baseline, args.search.timeout.is_some());
     let mut changed = Vec::new();
@@ -77,7 +89,7 @@ pub fn faults(args: &FaultsArgs) -> Result<Exit, Failure> {
         .collect();
     report(args, &seen, mine.len(), &dir)?;
     match end {
-        Ok(()) => Ok(exit(&seen)),
+        Ok(()) => Ok(exit(&seen, matches!(baseline.verdict, Verdict::Clean { .. }))),
         Err(stop) => Err(stopped(stop, &dir)),
     }
 }
@@ -184,9 +196,18 @@ fn silent(group: &Group) -> bool {
     group.hazard || crate::probe::FAILURES.contains(&group.verdict.as_str())
 }
 
-fn exit(seen: &[Seen]) -> Exit {
-    let (groups, _) = groups(seen);
-    if groups.iter().any(silent) { Exit::Unexpected } else { Exit::AsExpected }
+/// `sound`: the arm is clean without any fault, so that what it does with one is the fault's doing.
+fn exit(seen: &[Seen], sound: bool) -> Exit {
+    let (groups, missed) = groups(seen);
+    if !sound {
+        return Exit::Inconclusive;
+    }
+    if groups.iter().any(silent) {
+        return Exit::Unexpected;
+    }
+    // Faults of which nothing is known are not survived.
+    let unknown = groups.iter().any(|group| group.verdict == "harness-error") || missed == seen.len();
+    if unknown { Exit::Inconclusive } else { Exit::AsExpected }
 }
 
 fn report(args: &FaultsArgs, seen: &[Seen], planned: usize, dir: &std::path::Path) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::cmd::prober::{Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::probe::{Answer, Change, Probe, Stop, signature_class};
-use crate::stats::{Rate, Tally, stopping::CONFIDENCE};
+use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
 
 pub fn reduce(args: &ReduceArgs) -> Result<Exit, Failure> {
     let prepared = prepare(&args.matrix, &[], &args.search)?;
@@ -68,8 +68,23 @@ pub fn reduce(args: &ReduceArgs) -> Result<Exit, Failure> {
         };
         print(&format!("  {}{from}\n", change.to_string().trim_start_matches('+')));
     }
+    let below = below_floor(before, after, args.floor);
+    if let Some(why) = below {
+        print(&format!("not certain: {why} the floor of {} (--floor, --runs)\n", percent(args.floor)));
+    }
     print(&format!("{}\n", dir.display()));
-    Ok(Exit::AsExpected)
+    Ok(if below.is_some() { Exit::Inconclusive } else { Exit::AsExpected })
+}
+
+/// What was kept was held to the floor in few runs: the measurement may say otherwise, and an arm that does not meet it as it
+/// is written keeps what it need not.
+fn below_floor(before: Tally, after: Tally, floor: f64) -> Option<&'static str> {
+    let below = |tally: Tally| (tally.hits as f64) < floor * tally.testable as f64 || tally.testable == 0;
+    match (below(before), below(after)) {
+        (true, _) => Some("as written the arm fails less often than"),
+        (false, true) => Some("the reduced arm, measured, fails less often than"),
+        (false, false) => None,
+    }
 }
 
 /// The class of the arm's failure, or what its last run did instead.

@@ -9,7 +9,7 @@ use crate::cmd::prober::{Prepared, Prober, duration, prepare, stopped};
 use crate::exit::Exit;
 use crate::matrix::units::Size;
 use crate::model::arm::Arm;
-use crate::probe::{Change, Field, Probe, Seen, Stop};
+use crate::probe::{Answer, Change, Field, Probe, Seen, Stop};
 use crate::report::words::grouped;
 use crate::threshold::{Outcome, Range, Search, Shape, Step};
 
@@ -17,6 +17,14 @@ use crate::threshold::{Outcome, Range, Search, Shape, Step};
 struct Prediction {
     first: u64,
     why: String,
+}
+
+impl Prediction {
+    /// Whether the measured flip is the predicted one: of a coarse axis the first value that is not below it, and clean before.
+    fn met(&self, shape: &Shape) -> bool {
+        matches!(shape, Shape::Flip { last, first, below: Answer::Clean }
+            if *last < self.first && self.first <= *first)
+    }
 }
 
 pub fn threshold(args: &ThresholdArgs) -> Result<Exit, Failure> {
@@ -56,7 +64,7 @@ pub fn threshold(args: &ThresholdArgs) -> Result<Exit, Failure> {
     print(&conclusion(&outcome, prediction.as_ref(), field));
     print(&format!("{}\n", dir.display()));
     Ok(match (&outcome.shape, &prediction) {
-        (Shape::Flip { first, .. }, Some(prediction)) if *first != prediction.first => Exit::Unexpected,
+        (shape @ Shape::Flip { .. }, Some(prediction)) if !prediction.met(shape) => Exit::Unexpected,
         (Shape::Flip { .. }, _) => Exit::AsExpected,
         (Shape::Flat { .. }, _) => Exit::NotReproduced,
         (Shape::NotMonotone { .. } | Shape::Hidden { .. } | Shape::Untestable, _) => Exit::Inconclusive,
@@ -229,7 +237,7 @@ fn conclusion(outcome: &Outcome, prediction: Option<&Prediction>, field: Field) 
     };
     if let Some(prediction) = prediction {
         let fits = match &outcome.shape {
-            Shape::Flip { first, .. } if *first == prediction.first => ": as measured",
+            shape if prediction.met(shape) => ": as measured",
             Shape::Flip { .. } => ": NOT as measured",
             _ => "",
         };

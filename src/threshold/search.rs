@@ -105,7 +105,9 @@ impl Search {
     /// `range`: low < high, step ≥ 1.
     pub fn new(range: Range, predicted: Option<u64>, error: f64) -> Search {
         let inside = |value: &u64| *value > range.low && *value <= range.last();
-        let predicted = predicted.filter(inside).map(|value| range.at(value));
+        // Between two values of the axis, the upper one is the first of the other answer.
+        let upper = |value: u64| range.low + (value - range.low).div_ceil(range.step) * range.step;
+        let predicted = predicted.filter(inside).map(upper);
         Search { range, predicted, error, answers: BTreeMap::new() }
     }
 

@@ -7,6 +7,7 @@ mod reused;
 mod shards;
 #[path = "../support/standin.rs"]
 mod standin;
+mod sweeps;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
