@@ -52,6 +52,8 @@ struct RowTable {
 #[derive(Clone, Debug)]
 pub struct Baseline {
     pub matrix: String,
+    /// Bytes of the file: the matrix's name.
+    pub matrix_span: std::ops::Range<usize>,
     /// In the order of the file.
     pub rows: Vec<Row>,
     /// File name and text, to point into.
@@ -97,9 +99,13 @@ pub fn parse(name: &str, text: &str) -> Result<Baseline, LoadError> {
     let mut problems = Problems::new(text);
     let rows = read(text, &mut problems);
     match rows {
-        Some((matrix, rows)) if problems.is_empty() => {
-            Ok(Baseline { matrix, rows, name: name.to_owned(), text: text.into() })
-        }
+        Some((matrix, rows)) if problems.is_empty() => Ok(Baseline {
+            matrix_span: matrix.span(),
+            matrix: matrix.into_inner(),
+            rows,
+            name: name.to_owned(),
+            text: text.into(),
+        }),
         _ => Err(invalid(name, text, problems.into_sorted())),
     }
 }
@@ -110,7 +116,7 @@ pub fn invalid(name: &str, text: &str, problems: Vec<Problem>) -> LoadError {
     Box::new(Invalid { source: NamedSource::new(name, text), problems }).into()
 }
 
-fn read(text: &str, problems: &mut Problems<'_>) -> Option<(String, Vec<Row>)> {
+fn read(text: &str, problems: &mut Problems<'_>) -> Option<(Spanned<String>, Vec<Row>)> {
     let file: FileTable = match toml::from_str(text) {
         Ok(file) => file,
         Err(error) => {
@@ -160,5 +166,5 @@ fn read(text: &str, problems: &mut Problems<'_>) -> Option<(String, Vec<Row>)> {
             });
         }
     }
-    Some((file.matrix.into_inner(), rows))
+    Some((file.matrix, rows))
 }

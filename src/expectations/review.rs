@@ -14,7 +14,11 @@ pub fn dead(baseline: &Baseline, matrix: &Matrix) -> Vec<Problem> {
     if baseline.matrix != matrix.name {
         let text =
             format!("this is the baseline of \"{}\", the matrix is \"{}\"", baseline.matrix, matrix.name);
-        found.push(Problem::new(0..0, text));
+        let help = format!(
+            "FILE.expect.toml belongs to FILE.toml; write matrix = \"{}\" if it is of this one",
+            matrix.name
+        );
+        found.push(Problem::new(baseline.matrix_span.clone(), text).help(help));
     }
     let cells = expand::expand(matrix);
     for (index, row) in baseline.rows.iter().enumerate() {

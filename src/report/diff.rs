@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::exit::Exit;
+use crate::model::verdict::Basis;
 use crate::stats::exact::{self, Group};
 use crate::stats::sequence;
 
@@ -64,6 +65,9 @@ pub struct Diff {
     pub rows: Vec<Row>,
     pub only_a: Vec<String>,
     pub only_b: Vec<String>,
+    /// "arm: why" of the arms that were asked for and could not run.
+    pub not_run_a: Vec<String>,
+    pub not_run_b: Vec<String>,
     /// What the two sides are, and what differs between them beside the driver.
     pub a: String,
     pub b: String,
@@ -85,14 +89,42 @@ pub fn diff(a: &Section, b: &Section) -> Diff {
     let missing = |from: &BTreeMap<String, ArmSummary>, other: &BTreeMap<String, ArmSummary>| {
         from.keys().filter(|id| !other.contains_key(*id)).cloned().collect()
     };
+    let not_run = |section: &Section| -> Vec<String> {
+        section.not_here().iter().map(|out| format!("{}: {}", out.arm, out.reason)).collect()
+    };
+    let mut cautions = cautions(a, b);
+    cautions.extend(one_without_data("A", "B", &left, &right));
+    cautions.extend(one_without_data("B", "A", &right, &left));
     Diff {
         only_a: missing(&left, &right),
         only_b: missing(&right, &left),
+        not_run_a: not_run(a),
+        not_run_b: not_run(b),
         a: side(a),
         b: side(b),
-        cautions: cautions(a, b),
+        cautions,
         rows,
     }
+}
+
+/// A device that executes nothing compares no data: its clean says less than one of a device that does.
+fn one_without_data(
+    side: &str,
+    other: &str,
+    of_side: &BTreeMap<String, ArmSummary>,
+    of_other: &BTreeMap<String, ArmSummary>,
+) -> Option<String> {
+    let by_data = |summary: &ArmSummary| summary.basis.is_some_and(|basis| basis != Basis::Residency);
+    let alone = |(id, summary): (&String, &ArmSummary)| {
+        summary.basis == Some(Basis::Residency) && of_other.get(id).is_some_and(by_data)
+    };
+    let arms = of_side.iter().filter(|pair| alone(*pair)).count();
+    (arms > 0).then(|| {
+        format!(
+            "in {} {side} compared no data and {other} did: there {side} says what was resident, not what was right",
+            plural(arms, "arm")
+        )
+    })
 }
 
 fn side(section: &Section) -> String {
@@ -266,6 +298,11 @@ impl Diff {
                 out += &format!("\nOnly in {what}: {}\n", ids.join(", "));
             }
         }
+        for (what, arms) in [("A", &self.not_run_a), ("B", &self.not_run_b)] {
+            if !arms.is_empty() {
+                out += &format!("\nCould not run in {what}:\n\n- {}\n", arms.join("\n- "));
+            }
+        }
         if self.uneven() {
             out += "\nArms with runs on one side only are not compared: this does not say that nothing changed.\n";
         }
@@ -308,6 +345,8 @@ mod tests {
             rows: vec![row_of(1.0)],
             only_a: vec![],
             only_b: vec![],
+            not_run_a: vec![],
+            not_run_b: vec![],
             a: String::new(),
             b: String::new(),
             cautions: vec![],

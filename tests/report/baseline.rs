@@ -157,6 +157,11 @@ fn expectations_that_can_no_longer_occur_are_reported_with_their_line() {
         row("*", "over/file-r", "corrupt")
     );
     assert!(dead(&twice).contains("counts first"));
+    let err = dead(&row("*", "over/file-r", "corrupt").replace("\"smoke\"", "\"other\""));
+    assert!(
+        err.contains("smoke.expect.toml:2:10") && err.contains("this is the baseline of \"other\""),
+        "{err}"
+    );
     let (code, err) = check(&matrix(dir.path(), &row(">=20", "over/*", "corrupt")));
     assert_eq!(code, Some(0), "{err}");
     // And before anything is run.

@@ -108,3 +108,21 @@ fn a_run_is_not_compared_with_itself() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("A and B have 2 of their runs in common"), "{said}");
 }
+
+#[test]
+fn a_side_that_compared_no_data_and_arms_that_could_not_run_are_said() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let a = results(dir.path(), "a", &["pass=clean"], "2");
+    let b = results(dir.path(), "b", &["pass=clean"], "2");
+    with(&a, |record| record["basis"] = "both".into());
+    with(&b, |record| record["basis"] = "residency".into());
+    let manifest = std::fs::read_to_string(b.join("manifest.json")).expect("manifest");
+    let mut manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    manifest["left_out"] =
+        serde_json::json!([{ "arm": "on/absent", "reason": "no driver build \"absent\"", "not_here": true }]);
+    std::fs::write(b.join("manifest.json"), manifest.to_string()).expect("write");
+    let (_, told) = diff(&a, &b);
+    assert!(told.contains("caution: in 1 arm B compared no data and A did"), "{told}");
+    assert!(told.contains("Could not run in B:\n\n- on/absent: no driver build \"absent\""), "{told}");
+    assert!(!told.contains("A compared no data") && !told.contains("Could not run in A"), "{told}");
+}

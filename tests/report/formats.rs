@@ -135,6 +135,9 @@ fn the_draft_has_every_field_of_the_form_in_its_order() {
     assert!(draft.contains("Not yet earned: Always reproduces - 100%"), "{draft}");
     assert!(draft.contains("faulty in 2 of 2 runs (95 % interval 15.8 % to 100 %)"), "{draft}");
     assert!(draft.contains("| 45,568 | 87 | 16,238,247,936 | 16,238,247,936 |"), "{draft}");
+    // Two arms of one size that fared differently are told apart.
+    assert!(draft.contains("| `over/file-r` | 45,568 | 87 |"), "{draft}");
+    assert!(draft.contains("| `over/anon-rw` | 45,568 | 87 |"), "{draft}");
     // The directories of whoever ran it are not in it.
     let home = std::env::var("HOME").unwrap_or_default();
     assert!(home.len() < 2 || !draft.contains(&format!("{home}/.local")), "{draft}");

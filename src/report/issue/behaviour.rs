@@ -96,23 +96,30 @@ fn boundary_points(section: &Section) -> String {
     if points.is_empty() {
         return String::new();
     }
-    let mut seen = BTreeSet::new();
-    let rows = points
-        .iter()
-        .filter(|p| seen.insert((p.per_thread, p.kernels, p.threads, p.verdict.clone())))
-        .map(|p| {
-            [
-                grouped(p.per_thread),
-                p.kernels.to_string(),
-                grouped(p.predicted),
-                grouped(p.measured),
-                format!("{} {}", if p.predicted_flag() { "over" } else { "under" }, grouped(p.global_memory)),
-                u8::from(p.flag).to_string(),
-                p.verdict.clone(),
-            ]
-        });
+    // Arms of one size that fared alike are one row.
+    let mut rows: Vec<([String; 7], Vec<String>)> = Vec::new();
+    for p in &points {
+        let row = [
+            grouped(p.per_thread),
+            p.kernels.to_string(),
+            grouped(p.predicted),
+            grouped(p.measured),
+            format!("{} {}", if p.predicted_flag() { "over" } else { "under" }, grouped(p.global_memory)),
+            u8::from(p.flag).to_string(),
+            p.verdict.clone(),
+        ];
+        let arm = format!("`{}`", p.arm);
+        match rows.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, arms)) => arms.push(arm),
+            None => rows.push((row, vec![arm])),
+        }
+    }
+    let rows = rows.into_iter().map(|([size, kernels, predicted, measured, limit, flag, verdict], arms)| {
+        [arms.join(", "), size, kernels, predicted, measured, limit, flag, verdict]
+    });
     let table = text::table(
         [
+            "arm",
             "private bytes / thread",
             "kernels",
             "predicted: × threads",
