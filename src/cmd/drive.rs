@@ -10,6 +10,7 @@ use crate::cmd::rounds::Rounds;
 use crate::cmd::say;
 use crate::exit::Exit;
 use crate::model::outcome::RunRecord;
+use crate::report::words::plural;
 use crate::report::{aggregate, findings, outcome};
 use crate::results::{Manifest, Recorder, ResultsError, builds, csv};
 use crate::run::Cancel;
@@ -183,10 +184,10 @@ fn open(manifest: &Manifest, cells: &[Cell], options: &Options, screen: &Screen)
         })
         .collect();
     screen.line(&format!(
-        "resume   {}: {} runs are there, {} to do",
+        "resume   {}: {} recorded, {} to do",
         dir.display(),
-        done.len(),
-        missing.len()
+        plural(done.len(), "run"),
+        if missing.is_empty() { "nothing is left".to_owned() } else { missing.len().to_string() }
     ));
     Ok((resumed.recorder, resumed.records, missing))
 }

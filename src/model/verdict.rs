@@ -129,7 +129,7 @@ impl Verdict {
 }
 
 /// A fact that two or more instruments of a run told of, so that they could be compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compared {
     pub fact: ComparedFact,
     /// Two or more of "data", "build", "sim", "strace", "neo-log".
@@ -138,7 +138,9 @@ pub struct Compared {
 }
 
 /// What instruments are compared on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedFact {
     /// Output elements against what the dispatches point at being bound.

@@ -48,6 +48,17 @@ pub(super) fn told(records: &[RunRecord]) -> Option<String> {
     Some(told.join("; ") + ".")
 }
 
+/// What was compared in one run; `None`: not recorded.
+pub(super) fn of_run(record: &RunRecord) -> Option<String> {
+    let told: Vec<String> = (record.compared.as_ref()?.iter())
+        .map(|one| {
+            let word = if one.agree { "agree" } else { "differ" };
+            format!("{} on {}: {word}", listed(&one.instruments), words(one.fact))
+        })
+        .collect();
+    Some(if told.is_empty() { "nothing: no fact has two instruments".to_owned() } else { told.join("; ") })
+}
+
 fn words(fact: ComparedFact) -> &'static str {
     match fact {
         ComparedFact::Verdict => "the verdict (elements, and what was bound)",

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::verdict::Compared;
+
 use super::aggregate::ArmSummary;
 use super::axes;
 use super::boundary;
@@ -100,6 +102,8 @@ pub struct RunJson {
     pub as_expected: Option<bool>,
     /// (instrument, sentence).
     pub evidence: Vec<(String, String)>,
+    /// What instruments were compared on; null where an older build wrote the run.
+    pub compared: Option<Vec<Compared>>,
     pub disagreements: Vec<String>,
     pub logs: Vec<String>,
 }
@@ -219,6 +223,7 @@ fn arm(section: &Section, arm: &crate::model::arm::Arm, summary: &ArmSummary) ->
                 signature: record.signature.clone(),
                 as_expected: record.as_expected,
                 evidence: record.evidence.iter().map(|e| (e.instrument.clone(), e.says.clone())).collect(),
+                compared: record.compared.clone(),
                 disagreements: record.disagreements.clone(),
                 logs: record.logs.clone(),
             })

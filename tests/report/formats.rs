@@ -62,9 +62,14 @@ fn json_is_what_its_schema_says() {
     // Every field that the schema requires is there, and none that it does not know.
     let schema: serde_json::Value =
         serde_json::from_str(&said(Path::new("."), &["schema", "--of", "report"])).expect("schema");
-    for (name, object) in
-        [("SectionJson", section), ("ArmJson", &section["arms"][0]), ("PointJson", &boundary[0])]
-    {
+    let run = &section["arms"][0]["repeats"][0];
+    assert_eq!(run["compared"][0]["instruments"], serde_json::json!(["data", "sim"]), "{run}");
+    for (name, object) in [
+        ("SectionJson", section),
+        ("ArmJson", &section["arms"][0]),
+        ("RunJson", run),
+        ("PointJson", &boundary[0]),
+    ] {
         let known = schema["$defs"][name]["properties"].as_object().unwrap_or_else(|| panic!("{name}"));
         let have: Vec<&String> = object.as_object().expect("object").keys().collect();
         assert!(have.iter().all(|key| known.contains_key(*key)), "{name}: {have:?}");

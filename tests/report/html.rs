@@ -87,6 +87,7 @@ fn the_page_shows_everything_and_needs_no_network() {
     let shown = show(&page, "", &[]);
     assert_eq!(shown.console, "");
     for piece in [
+        "Compared: data and sim on the verdict (elements, and what was bound): agree",
         "smoke on sim:a770 (a model): 3 arms, 2 clean, 1 corrupt; as expected",
         "not a measurement on silicon",
         "Verdicts over two axes",

@@ -11,7 +11,7 @@ use crate::report::aggregate::ArmSummary;
 use crate::report::excerpt::{self, Excerpt};
 use crate::report::section::Section;
 use crate::report::timeline::Timeline;
-use crate::report::{by_hand, words};
+use crate::report::{by_hand, instruments, words};
 
 use super::{Logs, anchor, badge, timeline_plot};
 
@@ -53,6 +53,7 @@ fn arm(
                 p { strong { "Not measured: " } (record.not_measured.join("; ")) }
             }
             ul { @for evidence in &record.evidence { li { strong { (evidence.instrument) } ": " (evidence.says) } } }
+            @if let Some(compared) = instruments::of_run(record) { p.legend { "Compared: " (compared) } }
             @for disagreement in &record.disagreements { p.problem { "Instruments disagree: " (disagreement) } }
             // Repeats with the same verdict have the same lines: the first of each is enough.
             @if runs.iter().take(i).all(|(earlier, _)| earlier.verdict.word() != record.verdict.word()) {
