@@ -9,7 +9,9 @@ use crate::stats::{self, Rate};
 
 /// The table of places, then what is concluded. `asked` is the error that was asked for.
 pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> String {
+    let finished = conclusion.found.is_some() || conclusion.contradiction.is_some();
     let mut out = table(question, search, conclusion.contradiction.is_none());
+    out.push_str(&without_runs(search, finished));
     out.push('\n');
     match (&conclusion.found, &conclusion.contradiction) {
         (Some(found), _) => place(question, conclusion, found, &mut out),
@@ -24,16 +26,14 @@ pub fn text(question: &Question, search: &Search, conclusion: &Conclusion) -> St
 
 /// One line a place that was run or cannot be. `likely`: with the probability of each place to be the first bad one, which
 /// takes for granted that there is one change between the ends: nothing is said before anything has failed.
-pub fn table(question: &Question, search: &Search, likely: bool) -> String {
+fn table(question: &Question, search: &Search, likely: bool) -> String {
     let width = question.places.iter().map(|p| p.label.chars().count()).max().unwrap_or(0);
     let posterior = search.posterior();
     let mut out = String::new();
     let likely = likely && search.tallies().iter().any(|tally| tally.corrupt > 0);
-    let mut skipped = 0;
     for (position, place) in question.places.iter().enumerate() {
         let tally = search.tallies().get(position).copied().unwrap_or_default();
         if tally == Tally::default() {
-            skipped += 1;
             continue;
         }
         let said = match (&place.broken, rate(tally)) {
@@ -52,11 +52,23 @@ pub fn table(question: &Question, search: &Search, likely: bool) -> String {
         }
         out.push('\n');
     }
-    if skipped > 0 {
-        let places = if skipped == 1 { "place" } else { "places" };
-        let _ = writeln!(out, "  {skipped} {places} needed no run");
-    }
     out
+}
+
+/// One line for the places that were not run: in a search that goes on they may be yet.
+fn without_runs(search: &Search, finished: bool) -> String {
+    let places = search.tallies().iter().filter(|tally| **tally == Tally::default()).count();
+    let noun = if places == 1 { "place" } else { "places" };
+    match (places, finished) {
+        (0, _) => String::new(),
+        (_, true) => format!("  {places} {noun} needed no run\n"),
+        (_, false) => format!("  {places} {noun} not run so far\n"),
+    }
+}
+
+/// A search that stopped before its end.
+pub fn unfinished(question: &Question, search: &Search) -> String {
+    table(question, search, true) + &without_runs(search, false)
 }
 
 fn rate(tally: Tally) -> Option<Rate> {
@@ -154,7 +166,9 @@ mod tests {
         let say = |end: &Step| text(&question, &search, &Conclusion::of(&search, end));
         let none = say(&Step::Contradiction(Oddity::NotReproduced { runs: 9 }));
         assert!(none.contains("no failure in 9 runs") && !none.contains("first bad"), "{none}");
-        assert!(!say(&search.next()).contains("first bad"), "nor while it goes on");
+        let going_on = say(&search.next());
+        assert!(!going_on.contains("first bad"), "nor while it goes on");
+        assert!(going_on.contains("1 place not run so far") && none.contains("1 place needed no run"));
         search.record(1, Answer::Corrupt);
         let said = text(&question, &search, &Conclusion::of(&search, &search.next()));
         assert!(said.contains("first bad with"), "{said}");

@@ -41,6 +41,12 @@ fn values_that_ran_are_not_run_again_on_the_same_build() {
     assert!(said.contains(&format!("{} answers known from before", runs(&first))), "{said}");
     assert_eq!(runs(&again), 0, "{said}");
     assert!(said.contains("first bad   kernels=87"), "{said}");
+    // A value that is there twice has one set of runs, which is not counted for two places.
+    let mut twice = lab.tool();
+    twice.args(["bisect", "matrices/smoke.toml", "--arm", "over/file-r", "--device", "sim:a770-residency"]);
+    let twice = twice.args(["--values", "kernels=86,87,86"]).output().expect("the tool runs");
+    assert_eq!(twice.status.code(), Some(2), "{}", all(&twice));
+    assert!(all(&twice).contains("kernels=86 is on the axis more than once"), "{}", all(&twice));
     // Nothing of another build is known.
     let other = [&args[..], &reuse, &["--driver", "other", "--max-runs", "1"]].concat();
     let (code, said, other) = bisect(&lab, "other", "matrices/smoke.toml", &other);

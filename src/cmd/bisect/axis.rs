@@ -1,6 +1,6 @@
 //! From the command line to the places of a search.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{git, runtimes, trees};
 use crate::bisect::Tally;
@@ -53,6 +53,7 @@ pub fn axis(args: &BisectArgs, prepared: &Prepared) -> Result<Axis, Failure> {
         Some(pattern) => over_arms(args, prepared, pattern)?,
         None => over_one_arm(args, prepared)?,
     };
+    each_once(&axis)?;
     name_builds(&mut axis, prepared)?;
     Ok(axis)
 }
@@ -239,6 +240,22 @@ pub(super) fn ordered(args: &BisectArgs, arm: Arm, mut drafts: Vec<Draft>) -> Re
         return Err(usage("all places are the very same build: there is no change to find".to_owned()));
     }
     Ok(axis)
+}
+
+/// A place that is on the axis twice has one set of runs, which would count for both.
+fn each_once(axis: &Axis) -> Result<(), Failure> {
+    let mut arms = BTreeSet::new();
+    match axis.places.iter().find(|place| !arms.insert(&place.arm)) {
+        None => Ok(()),
+        Some(twice) => {
+            let what = format!("{} is on the axis more than once", twice.label);
+            Err(Failure::with_help(
+                Exit::Usage,
+                what,
+                "each place has to be another one, in the order of the search",
+            ))
+        }
+    }
 }
 
 /// The driver build of the places that do not choose one: the one that their runs will record.

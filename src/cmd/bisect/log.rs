@@ -82,7 +82,7 @@ pub fn replay(dir: &Path) -> Result<Exit, Failure> {
         print(&format!("{line}\n"));
     }
     let Some(end) = &again.end else {
-        print(&text::table(&question, &again.search, true));
+        print(&text::unfinished(&question, &again.search));
         return Err(Failure::with_help(
             Exit::Inconclusive,
             "the record ends before a conclusion",

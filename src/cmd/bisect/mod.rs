@@ -99,7 +99,7 @@ fn run(args: &BisectArgs, prepared: &Prepared, mut axis: Axis, verb: &str) -> Re
     let end = match end {
         Ok(end) => end,
         Err(stop) => {
-            print(&text::table(&question, &search, true));
+            print(&text::unfinished(&question, &search));
             return Err(stopped(stop, &dir));
         }
     };
