@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::judge::{agree, expect, surface};
+use crate::judge::{agree, surface};
 use crate::model::arm::Arm;
 use crate::model::facts::{PerDispatch, RangeHistory};
 use crate::model::outcome::RunRecord;
@@ -11,7 +11,9 @@ use crate::model::verdict::{Basis, Verdict};
 use crate::stats::Tally;
 use crate::stats::stopping::StopRule;
 
-use super::rates;
+use super::{expected, rates};
+
+pub use super::expected::Expected;
 
 impl Basis {
     pub fn word(self) -> &'static str {
@@ -38,34 +40,6 @@ impl fmt::Display for ArmVerdict {
             (of, runs) if of == runs => f.write_str(self.word),
             (of, runs) => write!(f, "{} {of}/{runs}", self.word),
         }
-    }
-}
-
-/// How the arm compares with its expectation, over all runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    Met,
-    /// Met by the runs that there was time for: `--max-time` left others undone.
-    MetSoFar,
-    /// The only differences are faults that are gone.
-    Improved,
-    /// No verdict (untestable, harness error).
-    NoVerdict,
-    /// What was measured is as expected, and something was not measured.
-    NotMeasured,
-    Unmet,
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Expected::Met => "yes",
-            Expected::MetSoFar => "yes so far",
-            Expected::Improved => "improved",
-            Expected::NoVerdict => "no verdict",
-            Expected::NotMeasured => "not measured",
-            Expected::Unmet => "NO",
-        })
     }
 }
 
@@ -156,9 +130,9 @@ impl ArmSummary {
             surface_bytes,
             history: speaker.zip(surface_bytes).and_then(|(r, bytes)| histories(r, bytes)),
             eperm: speaker.and_then(eperm),
-            as_expected: expected(arm, records),
+            as_expected: expected::of(arm, records),
             unmet: records.iter().flat_map(|r| r.unmet.iter().cloned()).collect(),
-            not_measured: not_measured(records),
+            not_measured: expected::not_measured(records),
             seconds: median(records.iter().map(|r| r.wall_seconds).collect()),
             disagreements: records.iter().filter(|r| !r.disagreements.is_empty()).count(),
             reason,
@@ -314,40 +288,6 @@ pub fn eperm(record: &RunRecord) -> Option<u64> {
     agree::eperm_by_sim(facts)
         .or_else(|| agree::eperm_by_strace(facts))
         .or_else(|| agree::eperm_by_neo(facts))
-}
-
-fn expected(arm: &Arm, records: &[&RunRecord]) -> Option<Expected> {
-    let want = arm.expect.as_ref()?;
-    if records.is_empty() {
-        return Some(Expected::NoVerdict);
-    }
-    let of_run = |record: &&RunRecord| match record.as_expected {
-        Some(true) => Expected::Met,
-        None if !record.not_measured.is_empty() => Expected::NotMeasured,
-        Some(false) | None if !record.verdict.answers() => Expected::NoVerdict,
-        Some(false) | None if expect::is_improvement(want.verdict, &record.verdict) => Expected::Improved,
-        Some(false) | None => Expected::Unmet,
-    };
-    let all: Vec<Expected> = records.iter().map(of_run).collect();
-    let worst =
-        [Expected::Unmet, Expected::NoVerdict, Expected::NotMeasured, Expected::Improved, Expected::Met];
-    // An arm that is now clean only sometimes has not improved: it has become flaky.
-    if all.contains(&Expected::Improved) && all.contains(&Expected::Met) {
-        return Some(Expected::Unmet);
-    }
-    worst.into_iter().find(|e| all.contains(e))
-}
-
-/// Each once, of the runs that came out as expected for the rest.
-fn not_measured(records: &[&RunRecord]) -> Vec<String> {
-    let mut all: Vec<String> = records
-        .iter()
-        .filter(|record| record.as_expected.is_none())
-        .flat_map(|record| record.not_measured.iter().cloned())
-        .collect();
-    all.sort();
-    all.dedup();
-    all
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -10,6 +10,7 @@ mod compared;
 pub mod csv;
 pub mod diff;
 pub mod excerpt;
+mod expected;
 pub mod faulty;
 pub mod findings;
 mod gaps;
