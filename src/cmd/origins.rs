@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::probe::Target;
+use crate::results::manifest::INJECTED;
 use crate::results::merge::{Run, run_of};
 use crate::results::{Loaded, Manifest, machine};
 use crate::stats::Tally;
@@ -36,9 +37,23 @@ pub(super) fn origin(manifest: &Manifest, record: &RunRecord) -> Origin {
     }
 }
 
+/// Earlier results whose runs may count here: of a device that injected no faults.
+pub(super) fn without_faults(dir: &Path) -> Result<Loaded, Failure> {
+    let loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
+    if loaded.manifest.device.contains(INJECTED) {
+        let what = format!(
+            "{} is of {}: its runs say nothing of the device without the faults",
+            dir.display(),
+            loaded.manifest.device
+        );
+        return Err(Failure::with_help(Exit::Usage, what, "give results of runs without --fault"));
+    }
+    Ok(loaded)
+}
+
 /// Earlier results, read before anything runs. An arm of them that has the name of one of `arms` must be the same arm.
 pub(super) fn earlier(dir: &Path, arms: [&Arm; 2]) -> Result<Loaded, Failure> {
-    let loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
+    let loaded = without_faults(dir)?;
     for ran in &loaded.manifest.arms {
         if arms.iter().any(|arm| arm.id == ran.id && !same_experiment(arm, ran)) {
             return Err(Failure::with_help(

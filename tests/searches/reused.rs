@@ -150,3 +150,27 @@ fn commits_count_what_ran_of_the_build_that_is_here_and_a_build_that_fails_says_
     assert!(said.contains(&format!("may be any of: {}", &broken[..12])), "{said}");
     assert!(said.contains("commit      ") && said.contains("a release"), "{said}");
 }
+
+#[test]
+fn runs_with_injected_faults_are_none_of_the_device_without_them() {
+    let lab = Lab::new();
+    let on = |verb: &str, results: &str, more: &[&str]| {
+        let mut command = lab.tool();
+        command.args([verb, "matrices/smoke.toml", "--device", "sim:a770-residency", "--timeout", "2m"]);
+        command.args(more).arg("--results").arg(lab.path().join(results)).output().expect("the tool runs")
+    };
+    let out = on("run", "faulty", &["--arm", "over/file-r", "--fault", "vm_bind:EINTR@1"]);
+    let dir = only_dir(&lab.path().join("faulty/smoke"), &all(&out));
+    let values = ["--arm", "over/file-r", "--values", "copies=12,13", "--reuse", &dir];
+    let pair = ["over/file-r", "under/file-r", "--with", &dir];
+    for out in [on("bisect", "after", &values), on("compare", "after", &pair)] {
+        assert_eq!(out.status.code(), Some(2), "{}", all(&out));
+        assert!(all(&out).contains("with injected faults vm_bind:EINTR@1"), "{}", all(&out));
+        assert!(!lab.path().join("after").exists(), "before anything runs\n{}", all(&out));
+    }
+}
+
+fn only_dir(root: &Path, said: &str) -> String {
+    let mut dirs = std::fs::read_dir(root).unwrap_or_else(|e| panic!("{e}\n{said}"));
+    dirs.next().unwrap().unwrap().path().display().to_string()
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::axis::{Axis, Source};
 use super::runtimes;
 use crate::cmd::Failure;
+use crate::cmd::origins::without_faults;
 use crate::cmd::prober::Prepared;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
@@ -64,7 +65,7 @@ pub fn reuse(
     // A directory that is given twice, or merged from another one that is given too, counts once.
     let mut runs: BTreeSet<Run> = BTreeSet::new();
     for dir in dirs {
-        let mut loaded = crate::results::load(dir).map_err(|e| Failure::new(e.exit(), e))?;
+        let mut loaded = without_faults(dir)?;
         loaded.records.retain(|record| runs.insert(run_of(record)));
         for (place, wanted) in axis.places.iter_mut().zip(&wanted) {
             let Some(wanted) = wanted.as_ref().filter(|wanted| same_runtime(wanted.arm, &here, &loaded))
