@@ -56,3 +56,13 @@ fn a_prediction_between_two_steps_is_as_measured() {
     assert!(all(&out).contains("from kernels=90 on"), "{}", all(&out));
     assert!(all(&out).contains("predicted   kernels=87: as measured"), "{}", all(&out));
 }
+
+#[test]
+fn an_error_of_none_in_many_histories_has_its_upper_bound() {
+    let lab = Lab::new();
+    let args = ["bisect", "calibrate", "--rate", "50", "--histories", "20", "--seed", "1"];
+    let out = lab.tool().args(args).output().expect("the tool runs");
+    assert_eq!(out.status.code(), Some(0), "{}", all(&out));
+    // 0.025^(1/20) = 83.2 %.
+    assert!(all(&out).contains("the wrong release: 0/20: below 16.8 % (asked: at most 1"), "{}", all(&out));
+}

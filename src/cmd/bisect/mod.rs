@@ -17,6 +17,7 @@ use crate::cmd::prober::{Prepared, Prober, prepare, question_of, stopped};
 use crate::exit::Exit;
 use crate::probe::{Answer, Probe};
 use crate::report::words::plural;
+use crate::stats::{Rate, Tally, rate::percent, stopping::CONFIDENCE};
 
 use axis::{Axis, Source};
 use ground::Places;
@@ -37,12 +38,16 @@ pub fn bisect(args: &BisectArgs) -> Result<Exit, Failure> {
                 seed: *seed,
             };
             let came = calibrate::calibrate(plan);
+            let tally = Tally {
+                hits: came.wrong.into(),
+                testable: came.histories.into(),
+                untestable: 0,
+                harness_errors: 0,
+            };
+            let wrong = Rate::of(tally, CONFIDENCE).map_or("no history".to_owned(), |rate| rate.to_string());
             print(&format!(
-                "{} of {} histories named the wrong release ({}; asked: at most {}), {:.1} runs in the mean\n",
-                came.wrong,
-                came.histories,
-                crate::stats::rate::percent(f64::from(came.wrong) / f64::from(came.histories.max(1))),
-                crate::stats::rate::percent(*error),
+                "histories that named the wrong release: {wrong} (asked: at most {}); {:.1} runs in the mean\n",
+                percent(*error),
                 came.mean_runs
             ));
             Ok(Exit::AsExpected)
