@@ -112,6 +112,17 @@ fn ignored_term_is_followed_by_kill() {
 /// The program under the device and strace ignores TERM: they outlive it long enough to write what they saw.
 #[test]
 fn a_killed_program_leaves_the_whole_trace_of_the_device_and_of_strace() {
+    traces_are_whole(&[], libc::SIGKILL);
+}
+
+/// As above, and its parent dies of TERM: nothing is left between strace and the program.
+#[test]
+fn so_does_a_program_whose_parent_died_of_term() {
+    traces_are_whole(&["sh", "-c", "\"$@\" & wait", "sh"], libc::SIGTERM);
+}
+
+/// `signal`: what the program dies of, or its parent.
+fn traces_are_whole(parent: &[&str], signal: i32) {
     let short = Limits { timeout: Duration::from_millis(1500), ..limits() };
     let case = run_with(&["ignore-term"], short, |spec| {
         let (trace, strace) = (spec.io.join("trace"), spec.io.join("strace"));
@@ -119,17 +130,20 @@ fn a_killed_program_leaves_the_whole_trace_of_the_device_and_of_strace() {
         spec.argv = [TOOL, "sim", "--quiet", "--trace"].map(Into::into).to_vec();
         spec.argv.extend([trace.clone().into(), "--".into(), "strace".into(), "-f".into(), "-o".into()]);
         spec.argv.extend([strace.clone().into(), "--".into()]);
+        spec.argv.extend(parent.iter().map(Into::into));
         spec.argv.extend(program);
         (spec.trace, spec.strace) = (Some(trace), Some(strace));
     });
     assert!(matches!(case.raw.end, RunEnd::TimedOut { killed: true, .. }), "{:?}", case.raw.end);
-    assert!(case.raw.leaked.is_empty() && case.raw.survivors.is_empty(), "{:?}", case.raw.leaked);
+    // A program without its parent is ours to reap.
+    assert_eq!(case.raw.leaked.len(), usize::from(!parent.is_empty()), "{:?}", case.raw.leaked);
+    assert!(case.raw.survivors.is_empty(), "{:?}", case.raw.survivors);
     let text =
         |path: &Option<std::path::PathBuf>| fs::read_to_string(path.as_ref().unwrap()).expect("written");
     let trace = text(&case.raw.trace);
     let last: serde_json::Value =
         serde_json::from_str(trace.lines().last().unwrap_or_default()).expect("JSON");
-    assert_eq!((&last["ev"], &last["signal"]), (&"summary".into(), &libc::SIGKILL.into()), "{last}");
+    assert_eq!((&last["ev"], &last["signal"]), (&"summary".into(), &signal.into()), "{last}");
     assert!(text(&case.raw.strace).contains("+++ killed by SIGKILL +++"));
 }
 

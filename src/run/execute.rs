@@ -155,7 +155,7 @@ impl Watch<'_> {
                     self.stage = if wrappers == 0 || self.cancel.hurry() {
                         self.kill(why)
                     } else {
-                        stop::kill_below(self.run.pid, wrappers);
+                        stop::kill_watched(self.run.pid, wrappers, &self.spec.token);
                         Stage::ClientKilled { why, kill_at: now + WRITE_OUT }
                     };
                 }

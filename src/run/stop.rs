@@ -63,16 +63,18 @@ pub fn ask(leader: u32) {
     let _ = killpg(pid_of(leader), Signal::SIGTERM);
 }
 
-/// KILL to what runs inside `wrappers` processes, each the only child of the one before it; the leader is the first.
-pub fn kill_below(leader: u32, wrappers: usize) {
-    let mut innermost = leader;
-    for _ in 1..wrappers {
+/// KILL to the run's processes save its `wrappers`: the leader, and each the only child of the one before it.
+pub fn kill_watched(leader: u32, wrappers: usize, token: &str) {
+    let mut watching = vec![leader];
+    while watching.len() < wrappers {
         // One that is gone, or not begun: then what there is below the other is the program.
-        let Some(inner) = proctree::only_child(innermost) else { break };
-        innermost = inner;
+        let Some(inner) = watching.last().copied().and_then(proctree::only_child) else { break };
+        watching.push(inner);
     }
-    for pid in proctree::with_descendants(innermost) {
-        if pid != innermost {
+    // What ignores TERM below a process that died of it is below the leader no longer.
+    let orphans = proctree::leftovers(leader, token).into_iter().map(|process| process.pid);
+    for pid in proctree::with_descendants(leader).into_iter().chain(orphans) {
+        if !watching.contains(&pid) {
             let _ = kill(pid_of(pid), Signal::SIGKILL);
         }
     }
