@@ -33,7 +33,9 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
             let mut sink = strace::Parser::default();
             let lines = read(args, &mut sink)?;
             let facts = sink.finish();
-            print(args, &facts, lines, Some(facts.not_understood))
+            // A stack trace is one of calls.
+            let nothing = facts.not_understood + facts.frames >= lines;
+            print(args, &facts, lines, Some(if nothing { lines } else { facts.not_understood }))
         }
         LogFormat::Kmsg => {
             let monotonic = (args.from.is_some() || args.until.is_some())
@@ -62,7 +64,9 @@ pub fn parse(args: &ParseArgs) -> Result<Exit, Failure> {
             let mut sink = xe_trace::Parser::new(args.device.as_deref());
             let lines = read(args, &mut sink)?;
             let facts = sink.finish();
-            print(args, &facts, lines, Some(facts.not_understood))
+            // Comments are understood, and stand in front of any text.
+            let nothing = facts.events.is_empty() && facts.other_device == 0 && facts.entries.is_none();
+            print(args, &facts, lines, Some(if nothing { lines } else { facts.not_understood }))
         }
         LogFormat::Sim => {
             let mut sink = sim::Parser::new(sim::Known::default());

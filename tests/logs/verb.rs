@@ -60,6 +60,19 @@ fn a_log_of_something_else_is_no_success_and_foreign_lines_are_counted() {
     }
 }
 
+/// What each format lets pass in a log of its own is nothing by itself.
+#[test]
+fn lines_that_only_surround_those_of_a_log_are_no_log() {
+    let long = "a".repeat(3 << 20);
+    for (format, junk) in
+        [("strace", "> nowhere\nhello\n"), ("xe-trace", "# a note\nhello\n"), ("xe-trace", &long)]
+    {
+        let output = parse(&[format], junk);
+        assert_eq!(output.status.code(), Some(40), "{format}");
+        assert_eq!(foreign(&output), junk.lines().count() as u64, "{format}");
+    }
+}
+
 #[test]
 fn a_window_that_holds_nothing_is_refused() {
     for (from, until, code) in [("5", "4", 2), ("5", "5", 2), ("4.9", "5", 0)] {
