@@ -136,7 +136,7 @@ fn whole(sections: &[Section]) -> Result<(), Failure> {
             "give results of runs without --fault",
         ));
     }
-    let cut = |arm: &&ArmSummary| arm.verdict.word == "clean" && arm.lacks_runs();
+    let cut = |arm: &&ArmSummary| arm.verdict.word == "clean" && (arm.lacks_runs() || arm.out_of_time());
     match sections.iter().flat_map(|section| &section.summaries).find(cut) {
         Some(arm) => Err(Failure::with_help(
             Exit::IncompatibleRecording,

@@ -144,6 +144,11 @@ impl ArmSummary {
         self.runs == 0 || self.runs < self.planned && self.stopped.is_none()
     }
 
+    /// `--max-time` left runs of it undone.
+    pub fn out_of_time(&self) -> bool {
+        self.stopped.as_deref() == Some(OUT_OF_TIME)
+    }
+
     pub fn count(&self, word: &str) -> usize {
         self.counts.get(word).copied().unwrap_or(0)
     }

@@ -48,7 +48,7 @@ pub(super) fn cut_short(arms: &[Arm], summaries: &[ArmSummary]) -> Option<String
     let cut: Vec<_> = arms
         .iter()
         .zip(summaries)
-        .filter(|(_, summary)| summary.stopped.as_deref() == Some(OUT_OF_TIME))
+        .filter(|(_, summary)| summary.out_of_time())
         .map(|(arm, summary)| {
             format!("{} has {} of {}", arm.id, summary.runs, plural(arm.repeats as usize, "run"))
         })

@@ -79,6 +79,7 @@ pub fn line(section: &Section) -> String {
         Exit::AsExpected if nothing_expected(section) => "nothing was expected".to_owned(),
         Exit::AsExpected if cut_short(section) => "as expected so far".to_owned(),
         Exit::AsExpected => "as expected".to_owned(),
+        Exit::OnlyImprovements if cut_short(section) => "only improvements so far".to_owned(),
         Exit::OnlyImprovements => "only improvements".to_owned(),
         Exit::Inconclusive => "inconclusive".to_owned(),
         Exit::BuildFailed => "a build failed".to_owned(),
@@ -92,9 +93,9 @@ fn nothing_expected(section: &Section) -> bool {
     section.summaries.iter().all(|summary| summary.as_expected.is_none())
 }
 
-/// Expectations are met by the runs that `--max-time` left time for.
+/// Expectations are met, or surpassed, by the runs that `--max-time` left time for.
 fn cut_short(section: &Section) -> bool {
-    section.summaries.iter().any(|summary| summary.as_expected == Some(Expected::MetSoFar))
+    section.summaries.iter().any(|summary| summary.as_expected.is_some() && summary.out_of_time())
 }
 
 fn badness(exit: Exit) -> u8 {

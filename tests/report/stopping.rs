@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{mock, said, tool};
+use crate::support::{mock, patient, said, tool};
 
 fn json(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&said(dir, &["report", dir.to_str().expect("UTF-8"), "--format", "json"]))
@@ -123,6 +123,21 @@ fn an_arm_that_the_time_cut_is_as_expected_so_far_and_not_as_a_whole() {
     );
     let xml = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", "junit"]);
     assert!(xml.contains("1 of 5 planned runs"), "{xml}");
+}
+
+#[test]
+fn an_improvement_that_the_time_cut_is_one_so_far_and_makes_no_baseline() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let results = mock(dir.path(), &["pass=corrupt"], &["--repeats", "5000", "--max-time", "1s"]);
+    let results = results.to_str().expect("UTF-8");
+    let badge = said(dir.path(), &["report", results, "--format", "badge"]);
+    assert!(badge.contains("; only improvements so far"), "{badge}");
+    let xml = said(dir.path(), &["report", results, "--format", "junit"]);
+    assert!(xml.contains("of 5000 planned runs): a known fault is gone so far\""), "{xml}");
+    std::fs::write(dir.path().join("smoke.toml"), patient()).expect("matrix");
+    let out = tool(dir.path(), &["expectations", "update", "smoke.toml", results]);
+    let err = crate::support::text(&out.stderr);
+    assert!(out.status.code() == Some(40) && err.contains("of its 5000 runs"), "{err}");
 }
 
 #[test]
