@@ -12,7 +12,7 @@ use super::search::SearchArgs;
 /// untestable places are passed over and named, and the neighbours are looked at again at the end.
 ///
 /// There are no shards: each step decides the next. Runs of one step go side by side (--jobs), and runs that other machines
-/// made of the same arm, build and device count with --reuse.
+/// made of the same arm, build and device count with --reuse and --pool.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -57,9 +57,13 @@ pub struct BisectArgs {
     /// Failure rate of bad places in percent, if it is known; else it is learned.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub rate: Option<f64>,
-    /// Results of `run` or of another search: runs of the same arm on the same build and device count.
+    /// Results of `run` or of another search: runs of the same arm on the same machine, device and build count.
     #[arg(long, value_name = "DIR")]
     pub reuse: Vec<PathBuf>,
+    /// Count the runs that other machines made, too, although they may differ: on the same simulated device, or on a card of
+    /// the same kind at the same address.
+    #[arg(long, requires = "reuse")]
+    pub pool: bool,
     #[command(flatten)]
     pub search: SearchArgs,
 }

@@ -30,7 +30,7 @@ pub(super) fn origin(manifest: &Manifest, record: &RunRecord) -> Origin {
     let arm = manifest.arms.iter().find(|arm| arm.id == record.arm);
     let runtime = arm.and_then(|arm| manifest.runtimes.get(arm.runtime.as_ref()?));
     Origin {
-        machine: machine::id(&manifest.environment),
+        machine: machine::of(manifest, record).0,
         device: record.device.clone(),
         driver: record.driver.clone(),
         runtime: runtime.map_or_else(String::new, |runtime| runtime.hash.clone()),

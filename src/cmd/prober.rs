@@ -453,7 +453,10 @@ pub fn question_of(dir: &Path) -> Result<serde_json::Value, Failure> {
     let path: PathBuf = dir.join(QUESTION);
     let broken =
         |what: String| Failure::new(Exit::IncompatibleRecording, format!("{}: {what}", path.display()));
-    let text = std::fs::read(&path).map_err(|e| broken(e.to_string()))?;
+    let text = std::fs::read(&path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => broken("there is none: the directory is not of a search".into()),
+        _ => broken(e.to_string()),
+    })?;
     serde_json::from_slice(&text).map_err(|e| broken(e.to_string()))
 }
 

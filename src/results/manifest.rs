@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::arm::Arm;
 
-use super::{MANIFEST, ResultsError, version};
+use super::{MANIFEST, ResultsError, machine, version};
 
 /// Everything that two runs must share to be one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -163,6 +163,10 @@ impl Manifest {
         let rule = |m: &Manifest| m.stop.as_ref().map_or("none".to_owned(), ToString::to_string);
         differ("the stopping rule", &rule(self), &rule(now));
         differ("the device", &self.device, &now.device);
+        // A model is the same everywhere; another machine's card has only its address in common with this one.
+        if self.device.split(", ").any(|device| device.starts_with("pci:")) {
+            differ("the machine", &machine::id(&self.environment), &machine::id(&now.environment));
+        }
         for name in self.drivers.keys().chain(now.drivers.keys().filter(|n| !self.drivers.contains_key(*n))) {
             let hash = |m: &Manifest| m.drivers.get(name).map_or("absent".to_owned(), |d| d.hash.clone());
             differ(&format!("driver \"{name}\""), &hash(self), &hash(now));

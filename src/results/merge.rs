@@ -145,6 +145,7 @@ fn differences(a: &Manifest, b: &Manifest) -> Vec<String> {
     let mut same = b.clone();
     same.seed = a.seed;
     same.arms = a.arms.clone();
+    same.environment = a.environment.clone();
     let mut out = a.differences(&same);
     for arm in &a.arms {
         let other = b.arms.iter().find(|other| other.id == arm.id);

@@ -124,3 +124,23 @@ fn missing_shards_and_other_matrices_are_named() {
     let error = union(&[part(0, 1, 3, 1, 0), other]).unwrap_err();
     assert!(error.to_string().contains("SHA-256"), "{error}");
 }
+
+#[test]
+fn a_card_is_one_machines_and_each_merged_run_is_its_own_machines() {
+    let on = |machine: u8, device: &str| {
+        let mut part = part(machine, 1, 1, 1, 0);
+        part.manifest.device = device.into();
+        part
+    };
+    let (one, other) = (on(0, "pci:0000:03:00.0"), on(1, "pci:0000:03:00.0"));
+    assert_eq!(one.manifest.differences(&other.manifest), ["the machine was m0, is m1"]);
+    let model = [on(0, "sim:a770"), on(1, "sim:a770")];
+    assert_eq!(model[0].manifest.differences(&model[1].manifest), Vec::<String>::new());
+    let merged = merge(&[one, other]);
+    let machines: BTreeSet<(String, String)> = (merged.records.iter())
+        .map(|run| (run.wall_seconds.to_string(), machine::of(&merged.manifest, run).0))
+        .collect();
+    // The fixture's wall time tells which machine made the run.
+    let want = [("0.5", "m0"), ("1.5", "m1")].map(|(wall, name)| (wall.to_owned(), name.to_owned()));
+    assert_eq!(machines, want.into());
+}

@@ -41,6 +41,21 @@ fn values_that_ran_are_not_run_again_on_the_same_build() {
     assert!(said.contains(&format!("{} answers known from before", runs(&first))), "{said}");
     assert_eq!(runs(&again), 0, "{said}");
     assert!(said.contains("first bad   kernels=87"), "{said}");
+    // Nor of another machine, unless the user says so.
+    let moved = first.join("manifest.json");
+    let manifest = std::fs::read_to_string(&moved).unwrap();
+    let mut elsewhere: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    elsewhere["environment"]["machine"] = "elsewhere".into();
+    std::fs::write(&moved, elsewhere.to_string()).unwrap();
+    let one = [&args[..], &reuse, &["--max-runs", "1"]].concat();
+    let (code, said, of_other) = bisect(&lab, "elsewhere", "matrices/smoke.toml", &one);
+    assert_eq!((code, known(&of_other)), (Some(12), vec![(0, 0), (0, 0)]), "{said}");
+    let not = format!("{} runs of another machine did not count: add --pool", runs(&first));
+    assert!(said.contains(&not), "{said}");
+    let pooled = [&args[..], &reuse, &["--pool"]].concat();
+    let (code, said, pooled) = bisect(&lab, "pooled", "matrices/smoke.toml", &pooled);
+    assert_eq!((code, runs(&pooled)), (Some(0), 0), "{said}");
+    std::fs::write(&moved, manifest).unwrap();
     // A value that is there twice has one set of runs, which is not counted for two places.
     let mut twice = lab.tool();
     twice.args(["bisect", "matrices/smoke.toml", "--arm", "over/file-r", "--device", "sim:a770-residency"]);
@@ -161,6 +176,13 @@ fn runs_with_injected_faults_are_none_of_the_device_without_them() {
     };
     let out = on("run", "faulty", &["--arm", "over/file-r", "--fault", "vm_bind:EINTR@1"]);
     let dir = only_dir(&lab.path().join("faulty/smoke"), &all(&out));
+    let log = lab.tool().args(["bisect", "log", &dir]).output().expect("the tool runs");
+    assert_eq!(log.status.code(), Some(40), "{}", all(&log));
+    assert!(
+        all(&log).contains("search.json: there is none: the directory is not of a search"),
+        "{}",
+        all(&log)
+    );
     let values = ["--arm", "over/file-r", "--values", "copies=12,13", "--reuse", &dir];
     let pair = ["over/file-r", "under/file-r", "--with", &dir];
     for out in [on("bisect", "after", &values), on("compare", "after", &pair)] {

@@ -69,7 +69,7 @@ fn search(args: &BisectArgs) -> Result<Exit, Failure> {
 /// Hunts over an axis and prints what came of it.
 fn run(args: &BisectArgs, prepared: &Prepared, mut axis: Axis, verb: &str) -> Result<Exit, Failure> {
     let target = args.search.target();
-    let reused = reuse::reuse(&mut axis, &args.reuse, prepared, &target)?;
+    let reused = reuse::reuse(&mut axis, (&args.reuse, args.pool), prepared, &target)?;
     let mut question = question(args, prepared, &axis, verb);
     if let Some(dir) = &args.search.resume {
         go_on(&mut question, &question_of(dir)?, &axis, !args.reuse.is_empty());
@@ -95,6 +95,11 @@ fn run(args: &BisectArgs, prepared: &Prepared, mut axis: Axis, verb: &str) -> Re
         places.prober.say(&format!(
             "reuse    no build of {commits} is here: earlier runs count only of the very build that this search would run"
         ));
+    }
+    if reused.of_others > 0 {
+        let runs = plural(reused.of_others, "run");
+        let how = if args.pool { "of another card" } else { "add --pool to count them" };
+        places.prober.say(&format!("reuse    {runs} of another machine did not count: {how}"));
     }
     if args.axis.git.is_some() && !args.reuse.is_empty() && args.search.resume.is_some() {
         places.prober.say("reuse    earlier runs of commits count as they did when the search began");

@@ -11,9 +11,9 @@ use crate::cmd::prober::Prepared;
 use crate::model::arm::Arm;
 use crate::model::outcome::RunRecord;
 use crate::probe::Target;
-use crate::results::Loaded;
 use crate::results::manifest::RuntimeIdentity;
 use crate::results::merge::{Run, run_of};
+use crate::results::{Loaded, Manifest, machine};
 
 /// What was counted, and what could not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,15 @@ pub struct Reused {
     pub answers: u32,
     /// Commits of which no build is here: what ran of them before may have been of another build.
     pub not_built: usize,
+    /// Runs that would count had another machine not made them.
+    pub of_others: usize,
+}
+
+/// This machine, and whether runs of others count.
+struct Here {
+    machine: String,
+    environment: serde_json::Value,
+    pool: bool,
 }
 
 /// What a run must have had to be one of a place.
@@ -33,7 +42,7 @@ struct Wanted<'a> {
 /// Adds to each place what `dirs` hold of it.
 pub fn reuse(
     axis: &mut Axis,
-    dirs: &[PathBuf],
+    (dirs, pool): (&[PathBuf], bool),
     prepared: &Prepared,
     target: &Target,
 ) -> Result<Reused, Failure> {
@@ -41,7 +50,9 @@ pub fn reuse(
     if dirs.is_empty() {
         return Ok(reused);
     }
-    let here = runtimes::identities(&axis.sources);
+    let runtimes = runtimes::identities(&axis.sources);
+    let environment = serde_json::to_value(crate::host::environment()).unwrap_or_default();
+    let here = Here { machine: machine::id(&environment), environment, pool };
     let mut wanted = Vec::new();
     for (place, source) in axis.places.iter().zip(&axis.sources) {
         let (arm, driver) = match source {
@@ -68,17 +79,32 @@ pub fn reuse(
         let mut loaded = without_faults(dir)?;
         loaded.records.retain(|record| runs.insert(run_of(record)));
         for (place, wanted) in axis.places.iter_mut().zip(&wanted) {
-            let Some(wanted) = wanted.as_ref().filter(|wanted| same_runtime(wanted.arm, &here, &loaded))
+            let Some(wanted) = wanted.as_ref().filter(|wanted| same_runtime(wanted.arm, &runtimes, &loaded))
             else {
                 continue;
             };
             for record in runs_of(wanted, &loaded) {
+                if !here.counts(&loaded.manifest, record) {
+                    reused.of_others += 1;
+                    continue;
+                }
                 place.reused.add(target.see(record).answer);
                 reused.answers += 1;
             }
         }
     }
     Ok(reused)
+}
+
+impl Here {
+    /// Machines are told apart as in `compare --with`; of another machine's card, only one of the same kind counts at all.
+    fn counts(&self, of: &Manifest, record: &RunRecord) -> bool {
+        let (machine, environment) = machine::of(of, record);
+        let card = |environment| machine::card(environment, &record.device);
+        let same_card = record.device.starts_with("sim:")
+            || card(environment).is_some_and(|id| card(&self.environment) == Some(id));
+        machine == self.machine || (self.pool && same_card)
+    }
 }
 
 fn runs_of<'a>(wanted: &'a Wanted, loaded: &'a Loaded) -> impl Iterator<Item = &'a RunRecord> {
@@ -124,4 +150,35 @@ pub fn same_experiment(a: &Arm, b: &Arm) -> bool {
         }
     };
     bare(a) == bare(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn another_machines_card_counts_only_when_asked_for_and_of_the_same_kind() {
+        let environment = |machine: &str, id: u64| {
+            serde_json::json!({
+                "machine": machine, "devices": [{ "pci_address": "0000:03:00.0", "device_id": id }],
+            })
+        };
+        let arm = fixture::arm("a", |_| ());
+        let mut record = fixture::record(&arm, 0, true);
+        let mut counts = |machine: &str, id: u64, device: &str, pool: bool| {
+            record.device = device.to_owned();
+            let manifest = serde_json::from_value(serde_json::json!({
+                "version": 1, "tool": "0", "matrix": "m", "matrix_sha256": "0", "seed": 1, "started": "",
+                "device": device, "drivers": {}, "arms": [], "excluded": [], "environment": environment(machine, id),
+            }));
+            let here = Here { machine: "here".into(), environment: environment("here", 0x56a0), pool };
+            here.counts(&manifest.unwrap(), &record)
+        };
+        let card = "pci:0000:03:00.0";
+        assert!(counts("here", 0x56a0, card, false));
+        assert!(!counts("there", 0x56a0, card, false) && counts("there", 0x56a0, card, true));
+        assert!(!counts("there", 0xe20b, card, true) && !counts("there", 0x56a0, "pci:0000:04:00.0", true));
+        assert!(!counts("there", 0, "sim:a770", false) && counts("there", 0, "sim:a770", true));
+    }
 }
