@@ -14,7 +14,8 @@ use super::search::SearchArgs;
     repro-matrix compare m.toml over/file-r over/anon-rw\n  \
     repro-matrix compare m.toml --arm over/file-r stock patched\n  \
     repro-matrix compare m.toml over/file-r over/file-r          # A/A\n\n\
-    Exit codes: 0 no difference found; 10 they differ; 12 no answer, or results that must not be pooled.")]
+    Exit codes: 0 no difference found; 10 they differ; 12 no answer, a budget that was spent before they\n\
+    differ, or results that must not be pooled.")]
 pub struct CompareArgs {
     /// The matrix file.
     #[arg(value_name = "MATRIX")]

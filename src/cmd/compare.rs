@@ -1,7 +1,6 @@
 //! `repro-matrix compare`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::compare::CompareArgs;
@@ -34,11 +33,11 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     });
     let mut prober = Prober::open(&prepared, &[a.clone(), b.clone()], "compare", &question, &args.search)?;
     let dir = prober.dir().to_owned();
-    if let Err(stop) = take_turns(args, &mut prober, (&a, &b), &ours, same)
-        && !matches!(stop, Stop::Budget(_))
-    {
-        return Err(stopped(stop, &dir));
-    }
+    let cut = match take_turns(args, &mut prober, (&a, &b), &ours, same) {
+        Ok(()) => None,
+        Err(Stop::Budget(why)) => Some(why),
+        Err(stop) => return Err(stopped(stop, &dir)),
+    };
     let target = args.search.target();
     let mut groups: BTreeMap<&str, BTreeMap<Origin, Tally>> = BTreeMap::new();
     let here = prober.manifest().clone();
@@ -80,13 +79,17 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         hits.sort_unstable();
         spurious(&hits, 1000, 7)
     });
-    report(args, &a, &b, &pair, spurious_rate, &prober, &dir)?;
+    report(args, (&a, &b), &pair, spurious_rate, &prober, cut.as_deref())?;
     let anytime = args.until_decided;
-    Ok(match pair.differ() {
-        None => Exit::Inconclusive,
-        Some(differ) if (anytime && pair.differ_anytime()) || (!anytime && differ) => Exit::Unexpected,
-        Some(_) => Exit::AsExpected,
-    })
+    match (pair.differ(), cut) {
+        (Some(differ), _) if (anytime && pair.differ_anytime()) || (!anytime && differ) => {
+            Ok(Exit::Unexpected)
+        }
+        // What has not run may differ yet.
+        (_, Some(why)) => Err(stopped(Stop::Budget(why), &dir)),
+        (None, None) => Ok(Exit::Inconclusive),
+        (Some(_), None) => Ok(Exit::AsExpected),
+    }
 }
 
 /// The two arms; in an A/A comparison the second is a copy under another id.
@@ -147,6 +150,8 @@ fn take_turns(
             .collect();
         let fresh = prober.fresh;
         prober.run_cells(&arms, &cells)?;
+        // A budget may have left some of them out: asked for again, it says so.
+        prober.run_cells(&arms, &cells)?;
         done += repeats.len();
         if prober.fresh > fresh {
             let left = clock.elapsed().as_secs_f64() / done as f64 * (ours.len() - done) as f64;
@@ -203,13 +208,13 @@ fn add(a: Tally, b: Tally) -> Tally {
 
 fn report(
     args: &CompareArgs,
-    a: &Arm,
-    b: &Arm,
+    (a, b): (&Arm, &Arm),
     pair: &Pair,
     spurious_rate: Option<f64>,
     prober: &Prober,
-    dir: &Path,
+    cut: Option<&str>,
 ) -> Result<(), Failure> {
+    let dir = prober.dir();
     let signatures = |arm: &Arm| {
         let records: Vec<&RunRecord> = prober.records().filter(|record| record.arm == arm.id).collect();
         crate::report::rates::signatures(&records)
@@ -217,6 +222,7 @@ fn report(
     if args.json {
         let value = serde_json::json!({
             "a": a.id, "b": b.id, "pair": pair, "differ": pair.differ(), "spurious": spurious_rate,
+            "cut": cut,
             "signatures": { "a": signatures(a), "b": signatures(b) }, "results": dir,
         });
         let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::new(Exit::Internal, e))?;
@@ -240,7 +246,8 @@ fn report(
         (_, true, true) | (Some(true), false, _) => "they differ",
         (Some(_), _, _) => "no difference found",
     };
-    print(&format!("{verdict}: {}\n", pair.text()));
+    let so_far = cut.map_or(String::new(), |why| format!(" so far ({why})"));
+    print(&format!("{verdict}{so_far}: {}\n", pair.text()));
     if let Some(share) = spurious_rate {
         print(&format!(
             "A/A: of 1,000 random halvings of these runs {} would be called different (p ≤ {LEVEL})\n",

@@ -37,6 +37,9 @@ fn two_shares_of_a_comparison_are_the_whole() {
         text.lines().map(|line| record(line)["repeat"].as_u64().unwrap()).collect()
     };
     assert!(repeats(&first).is_disjoint(&repeats(&second)));
+    // Cut by a budget, it has found no difference only so far.
+    let (code, cut) = compare("cut", &["--max-runs", "2"]);
+    assert_eq!((code, testable(&cut), &cut["cut"]), (Some(12), 1, &"--max-runs 2 is spent".into()), "{cut}");
     // Together, without a further run.
     let with = ["--shard", "1/2", "--resume", &first, "--with", &second];
     // Each run once, though both directories are given twice.
