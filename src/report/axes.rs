@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::arm::{Arm, SourceKind};
+use crate::model::outcome::RunRecord;
 
 /// Axis name → value. An axis that has no meaning for the arm (the page cache of anonymous memory) is absent.
 pub type Point = BTreeMap<&'static str, String>;
@@ -34,6 +35,36 @@ pub fn point(arm: &Arm) -> Point {
     }
     p.insert("device", arm.device.clone());
     p
+}
+
+/// Names that stand for another one.
+const STAND_INS: [&str; 2] = ["auto", "default"];
+
+/// What a run used of an axis.
+type Used = fn(&RunRecord) -> &str;
+
+/// Points of `arms`, in the same order, by what their runs used: two names of one driver build or device are one value.
+pub fn points(arms: &[Arm], records: &[RunRecord]) -> Vec<Point> {
+    let mut points: Vec<Point> = arms.iter().map(point).collect();
+    let runs: BTreeMap<&str, &RunRecord> = records.iter().map(|run| (run.arm.as_str(), run)).collect();
+    let used: [(_, Used); 2] = [("driver", |run| &run.driver), ("device", |run| &run.device)];
+    for (axis, used) in used {
+        let used = |arm: &Arm| runs.get(arm.id.as_str()).map(|run| used(run)).filter(|used| !used.is_empty());
+        let mut names: BTreeMap<&str, String> = BTreeMap::new();
+        for (arm, point) in arms.iter().zip(&points) {
+            let (Some(used), Some(name)) = (used(arm), point.get(axis)) else { continue };
+            let told = names.entry(used).or_insert_with(|| name.clone());
+            if STAND_INS.contains(&told.as_str()) {
+                told.clone_from(name);
+            }
+        }
+        for (arm, point) in arms.iter().zip(&mut points) {
+            if let Some(name) = used(arm).and_then(|used| names.get(used)) {
+                point.insert(axis, name.clone());
+            }
+        }
+    }
+    points
 }
 
 fn source(arm: &Arm, p: &mut Point) {

@@ -41,10 +41,11 @@ pub fn findings(
     let seen: Vec<Seen<'_>> = arms
         .iter()
         .zip(summaries)
-        .map(|(arm, summary)| Seen {
+        .zip(axes::points(arms, records))
+        .map(|((arm, summary), point)| Seen {
             arm,
             summary,
-            point: axes::point(arm),
+            point,
             corrupt: match (summary.runs, summary.verdict.word) {
                 (0, _) => None,
                 (_, "corrupt") => Some(true),

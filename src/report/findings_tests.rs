@@ -280,3 +280,25 @@ fn what_ended_arms_early_is_told_once() {
         "over/file-r, under/file-r (build-failed: zeModuleCreate failed)."
     );
 }
+
+#[test]
+fn two_names_of_one_driver_build_and_device_are_no_change() {
+    let arms = [
+        arm("a", |a| (a.driver, a.device) = ("default".into(), "auto".into())),
+        arm("b", |a| (a.driver, a.device) = ("debian-26".into(), "auto".into())),
+        arm("c", |a| (a.driver, a.device) = ("debian-26".into(), "sim:a770".into())),
+        arm("d", |a| (a.driver, a.device) = ("patched".into(), "sim:a770".into())),
+    ];
+    let mut records: Vec<_> = arms.iter().map(|a| record(a, 0, a.id != "b")).collect();
+    records[3].driver = "another build".into();
+    let found = findings(&arms, &summarise(&arms, &records), &records, &[]);
+    assert_eq!(text(&found, "Same point"), "the same experiment gave different verdicts: a and b; b and c.");
+    // Of the other build it is one.
+    assert_eq!(
+        text(&found, "Depends"),
+        "flips the verdict in some places only: driver debian-26/patched (corrupt at patched only in 1, corrupt at both in 1)."
+    );
+    let others =
+        ["Decides", "Does not matter", "Clean either way", "Confounded"].map(|other| text(&found, other));
+    assert_eq!(others, [""; 4]);
+}

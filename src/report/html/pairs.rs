@@ -64,19 +64,21 @@ fn side(
 
 /// Each pair of values of an axis once, the first arms that show it.
 fn pairs(section: &Section) -> Vec<Pair<'_>> {
-    let told: Vec<(&Arm, &ArmSummary)> = section
+    let told: Vec<(&Arm, &ArmSummary, axes::Point)> = section
         .arms
         .iter()
         .zip(&section.summaries)
-        .filter(|(_, s)| s.conclusive() && s.verdict.word != "build-failed")
+        .zip(axes::points(&section.arms, &section.records))
+        .map(|((arm, summary), point)| (arm, summary, point))
+        .filter(|(_, s, _)| s.conclusive() && s.verdict.word != "build-failed")
         .collect();
     let mut out: Vec<Pair<'_>> = Vec::new();
-    for bad in told.iter().filter(|(_, s)| s.verdict.word != "clean") {
-        for good in told.iter().filter(|(_, s)| s.verdict.word == "clean") {
-            let (a, b) = (axes::point(bad.0), axes::point(good.0));
-            let [axis] = axes::differing(&a, &b)[..] else { continue };
+    for bad in told.iter().filter(|(_, s, _)| s.verdict.word != "clean") {
+        for good in told.iter().filter(|(_, s, _)| s.verdict.word == "clean") {
+            let (a, b) = (&bad.2, &good.2);
+            let [axis] = axes::differing(a, b)[..] else { continue };
             let value = |point: &axes::Point| point.get(axis).cloned().unwrap_or_default();
-            let (from, to) = (value(&a), value(&b));
+            let (from, to) = (value(a), value(b));
             if out.iter().any(|pair| pair.axis == axis && pair.bad.2 == from && pair.good.2 == to) {
                 continue;
             }
