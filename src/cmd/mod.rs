@@ -1,6 +1,7 @@
 //! One file per verb. Each turns typed arguments into calls of the stages and ends in an exit code.
 
-pub mod asm;
+pub mod asked;
+mod asm;
 mod asm_dumps;
 mod asm_lines;
 pub mod bisect;

@@ -428,7 +428,7 @@ fn open_results(
     if then != *question {
         return Err(Failure::with_help(
             Exit::IncompatibleRecording,
-            format!("{} is of another search:\n  then {then}\n  now  {question}", dir.display()),
+            format!("{} is of another search:{}", dir.display(), super::asked::differing(&then, question)),
             "give the same arguments, or leave out --resume",
         ));
     }

@@ -106,6 +106,8 @@ fn driver_releases_are_searched_logged_replayed_and_resumed() {
     assert_eq!(log["conclusion"]["found"]["certain"], true);
     let other = bisect(&lab, &results, &["--drivers", "neo-1.*", "--error", "5", "--resume", &resume]);
     assert_eq!(other.status.code(), Some(40), "{}", all(&other));
+    let told = all(&other);
+    assert!(told.contains("settings: was {\"error\":0.01,") && !told.contains("places:"), "{told}");
 
     // The other way round: what fixed it. The same eight builds from new to old, and what was measured is not run again.
     let order = "neo-1.16,neo-1.15,neo-1.14,neo-1.12,neo-1.10,neo-1.9";
