@@ -4,6 +4,7 @@
 //! time from the very dispatch that is waited for. What else the thread would do then is little: its next request waits,
 //! too.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,12 +23,47 @@ impl LastCaller {
         self.0.store(u64::from(caller.process.0) << 32 | u64::from(caller.thread), Ordering::Relaxed);
     }
 
-    /// Its id, if it still is.
-    fn thread(&self) -> Option<u32> {
+    /// Ids of its process and its own, if it still is.
+    fn ids(&self) -> Option<(u32, u32)> {
         let both = self.0.load(Ordering::Relaxed);
         let (process, thread) = ((both >> 32) as u32, both as u32);
-        (thread != 0 && sys::is_thread_of(process, thread)).then_some(thread)
+        (thread != 0 && sys::is_thread_of(process, thread)).then_some((process, thread))
     }
+}
+
+/// Who gives way, and what is put back.
+struct GivesWay {
+    process: u32,
+    thread: u32,
+    /// Its own niceness.
+    own: i32,
+    /// Threads of the process before: one that it starts meanwhile is as nice as it is then.
+    threads: u64,
+}
+
+impl GivesWay {
+    fn put_back(self) {
+        // An error: it has ended.
+        let _ = sys::set_niceness(self.thread, self.own);
+        if threads(self.process) == self.threads {
+            return;
+        }
+        for thread in tasks(self.process) {
+            if sys::niceness(thread).is_ok_and(|nice| nice == NICEST) {
+                let _ = sys::set_niceness(thread, self.own);
+            }
+        }
+    }
+}
+
+/// A directory has a link for each of those in it, and two of its own.
+fn threads(process: u32) -> u64 {
+    std::fs::metadata(format!("/proc/{process}/task")).map_or(0, |task| task.nlink())
+}
+
+fn tasks(process: u32) -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 pub(super) struct Courtesy<E> {
@@ -35,8 +71,7 @@ pub(super) struct Courtesy<E> {
     ended: E,
     /// Niceness can be taken back: that is a privilege. A client that stays nice would starve on a busy machine.
     may: bool,
-    /// Who gives way, and its own niceness.
-    gives_way: Mutex<Option<(u32, i32)>>,
+    gives_way: Mutex<Option<GivesWay>>,
 }
 
 impl<E: Fn() -> bool + Send + Sync> Courtesy<E> {
@@ -64,18 +99,19 @@ impl<E: Fn() -> bool + Send + Sync> Attendant for Courtesy<E> {
         if !self.may {
             return;
         }
-        let Some(thread) = self.caller.thread() else { return };
+        let Some((process, thread)) = self.caller.ids() else { return };
+        let threads = threads(process);
         if let Ok(own) = sys::niceness(thread)
             && sys::set_niceness(thread, NICEST).is_ok()
         {
-            *self.gives_way.lock().unwrap_or_else(PoisonError::into_inner) = Some((thread, own));
+            let gives_way = GivesWay { process, thread, own, threads };
+            *self.gives_way.lock().unwrap_or_else(PoisonError::into_inner) = Some(gives_way);
         }
     }
 
     fn is_over(&self) {
-        if let Some((thread, own)) = self.gives_way.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // An error: it has ended.
-            let _ = sys::set_niceness(thread, own);
+        if let Some(gives_way) = self.gives_way.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            gives_way.put_back();
         }
     }
 }
@@ -94,9 +130,19 @@ mod tests {
         courtesy.is_over();
         let (tell, told) = std::sync::mpsc::channel();
         let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+        let me = || nix::unistd::gettid().as_raw() as u32;
         let caller = std::thread::spawn(move || {
-            tell.send(nix::unistd::gettid().as_raw() as u32).unwrap();
+            tell.send(me()).unwrap();
+            goes_on.recv().unwrap();
+            let tell_own = tell.clone();
+            let (end, ends) = std::sync::mpsc::channel::<()>();
+            let started = std::thread::spawn(move || {
+                tell_own.send(me()).unwrap();
+                let _ = ends.recv();
+            });
             let _ = goes_on.recv();
+            drop(end);
+            started.join().unwrap();
         });
         let thread = told.recv().unwrap();
         last.is(&Caller { file: FileId(1), process: ProcessId(std::process::id()), thread });
@@ -106,8 +152,12 @@ mod tests {
         let expected = if may_take_back() { 19 } else { own };
         assert_eq!(sys::niceness(thread).unwrap(), expected);
         assert_eq!(sys::niceness(0).unwrap(), own, "not the whole process");
+        go_on.send(()).unwrap();
+        let started = told.recv().unwrap();
+        assert_eq!(sys::niceness(started).unwrap(), expected, "as the one that starts it");
         courtesy.is_over();
         assert_eq!(sys::niceness(thread).unwrap(), own);
+        assert_eq!(sys::niceness(started).unwrap(), own);
         drop(go_on);
         caller.join().unwrap();
     }
