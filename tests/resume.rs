@@ -354,7 +354,7 @@ fn a_machine_that_is_poisoned_in_the_middle_stops_the_run_and_resume_does_the_re
     let before = records(&dir).len();
     assert!((2..10).contains(&before), "{before}");
     assert!(
-        said.contains(&format!("--resume {}` does the {} missing runs", dir.display(), 10 - before)),
+        said.contains(&format!("--resume {}` ({} runs missing)", dir.display(), 10 - before)),
         "{said}"
     );
 

@@ -111,14 +111,15 @@ pub fn drive<L: Lab>(
             Exit::HostUnusable,
             format!("stopped: {}", health.poisoned().unwrap_or_default()),
             format!(
-                "results from here on would mean nothing. Restart the machine, then `run … --resume {}` does the {missing} \
-                 missing runs.",
-                dir.display()
+                "results from here on would mean nothing. Restart the machine, then go on with `run … --resume {}` ({} missing).",
+                dir.display(),
+                plural(missing, "run")
             ),
         )),
         End::Interrupted { missing } => {
             screen.line(&format!(
-                "interrupted: {missing} runs are missing; --resume {} does them",
+                "interrupted: {} missing; --resume {} goes on",
+                plural(missing, "run"),
                 dir.display()
             ));
             Ok(Exit::Interrupted)

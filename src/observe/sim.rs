@@ -25,7 +25,7 @@ pub struct Known<'a> {
 pub enum TraceError {
     #[error("the trace is empty: the simulated device never started")]
     Empty,
-    #[error("this is no trace of the simulated device: none of its {lines} lines is a record")]
+    #[error("this is no trace of the simulated device: no line of {lines} is a record")]
     NoTrace { lines: u64 },
     #[error("the trace does not begin with a start record")]
     NoStart,

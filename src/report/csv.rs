@@ -10,7 +10,7 @@ use super::aggregate::{self, ArmSummary};
 use super::axes;
 use super::section::{Report, Section};
 
-const FIXED: [&str; 22] = [
+const FIXED: [&str; 23] = [
     "matrix",
     "machine",
     "device",
@@ -32,6 +32,7 @@ const FIXED: [&str; 22] = [
     "hazards",
     "as_expected",
     "disagreements",
+    "not_observed",
     "signature",
 ];
 
@@ -55,7 +56,7 @@ pub fn render(report: &Report) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 22] {
+fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 23] {
     let one = ArmSummary::of(arm, &[record]);
     let opt = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
     let basis = match &record.verdict {
@@ -92,6 +93,7 @@ fn row(section: &Section, arm: &Arm, record: &RunRecord) -> [String; 22] {
         opt(record.facts.sim.as_ref().map(|sim| sim.summary.hazards)),
         as_expected(record).to_owned(),
         record.disagreements.join("; "),
+        arm.not_observed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         record.signature.clone(),
     ]
 }

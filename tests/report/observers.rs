@@ -87,7 +87,7 @@ fn the_tracepoints_of_a_card_are_left_out_on_a_simulated_device_and_parsed_from_
     said(dir.path(), &["run", "m.toml", "--arm", "under/file-r", "--device", "sim:a770", "--plain"]);
     let results = results_in(&dir.path().join("results"), "smoke");
     let says = "observer xe-trace: only on a card";
-    for format in ["md", "html", "junit", "json"] {
+    for format in ["md", "html", "junit", "json", "csv"] {
         let report = said(dir.path(), &["report", results.to_str().expect("UTF-8"), "--format", format]);
         assert!(report.contains(says), "{format}:\n{report}");
     }
