@@ -353,10 +353,7 @@ fn a_machine_that_is_poisoned_in_the_middle_stops_the_run_and_resume_does_the_re
     let dir = only_run_dir(tmp.path());
     let before = records(&dir).len();
     assert!((2..10).contains(&before), "{before}");
-    assert!(
-        said.contains(&format!("--resume {}` ({} runs missing)", dir.display(), 10 - before)),
-        "{said}"
-    );
+    assert!(said.contains(&format!("--resume {}` ({} runs missing)", dir.display(), 10 - before)), "{said}");
 
     fs::write(&mask, "0\n").unwrap();
     let resumed = mock_run(tmp.path(), &[&TEN[..], &["--resume", dir.to_str().unwrap()]].concat());
