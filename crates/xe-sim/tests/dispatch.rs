@@ -47,14 +47,20 @@ fn args(buffers: &[(u64, usize)], n: Option<u32>) -> Vec<Arg> {
     args
 }
 
-/// Runs `add` on `n` words and checks each sum; everything is bound, and all of it is executed.
-#[track_caller]
-fn adds(add: &Kernel, device: &mut OnDevice, n: usize) {
+/// Memory with `n` words at A and at B, which are told, and room for their sums at C.
+fn terms(n: usize) -> (Memory, Vec<u32>, Vec<u32>) {
     let (a, b) = (Rng(1).words(n), Rng(2).words(n));
     let mut memory = Memory::new();
     memory.put_words(A, &a);
     memory.put_words(B, &b);
     memory.put_words(C, &vec![7; n]);
+    (memory, a, b)
+}
+
+/// Runs `add` on `n` words and checks each sum; everything is bound, and all of it is executed.
+#[track_caller]
+fn adds(add: &Kernel, device: &mut OnDevice, n: usize) {
+    let (mut memory, a, b) = terms(n);
     let args = args(&[(C, n), (A, n), (B, n)], None);
     let launch = Launch::new(add, &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
     let ran = device.run(&launch, &mut memory, &[]).expect("it runs");
@@ -106,11 +112,7 @@ fn atomics_of_groups_on_several_host_threads_lose_nothing() {
 fn unbound_input_is_zeros_counted_in_its_range_and_a_fault_without_scratch() {
     let kernels = compile(SOURCE, "");
     let n = 4096;
-    let (a, b) = (Rng(1).words(n), Rng(2).words(n));
-    let mut memory = Memory::new();
-    memory.put_words(A, &a);
-    memory.put_words(B, &b);
-    memory.put_words(C, &vec![7; n]);
+    let (mut memory, a, _) = terms(n);
     let args = args(&[(C, n), (A, n), (B, n)], None);
     let launch = Launch::new(&kernels["add"], &args, [(n / 256) as u32, 1, 1], [256, 1, 1]);
     let mut device = OnDevice::new("a380", true);
