@@ -247,3 +247,36 @@ fn report(args: &FaultsArgs, seen: &[Seen], planned: usize, dir: &std::path::Pat
     print(&format!("{}\n", dir.display()));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(verdict: &str, reached: bool, hazard: bool) -> Seen {
+        Seen {
+            fault: Fault { point: "vm_bind".into(), errno: "ENOMEM".into(), nth: 1 },
+            reached,
+            verdict: verdict.into(),
+            class: verdict.into(),
+            hazard,
+        }
+    }
+
+    #[test]
+    fn only_faults_that_were_reached_and_understood_are_survived() {
+        let survived = seen("clean", true, false);
+        assert_eq!(exit(std::slice::from_ref(&survived), true), Exit::AsExpected);
+        for (other, code) in [
+            (seen("untestable", true, false), Exit::AsExpected),
+            (seen("clean", false, false), Exit::AsExpected),
+            (seen("harness-error", true, false), Exit::Inconclusive),
+            (seen("clean", true, true), Exit::Unexpected),
+            (seen("corrupt", true, false), Exit::Unexpected),
+        ] {
+            let all = [survived.clone(), other];
+            assert_eq!(exit(&all, true), code, "{all:?}");
+            assert_eq!(exit(&all, false), Exit::Inconclusive, "{all:?}");
+        }
+        assert_eq!(exit(&[seen("clean", false, false)], true), Exit::Inconclusive, "none was reached");
+    }
+}

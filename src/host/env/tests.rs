@@ -17,6 +17,19 @@ fn says_what_the_machine_says() {
     assert!(host.len() < 4 || !text.contains(host), "{text}");
 }
 
+#[test]
+fn a_machine_is_the_same_after_a_kernel_update() {
+    let root = tempfile::tempdir().expect("tempdir");
+    let name = |memory_total: u64, cores: usize| {
+        machine(root.path(), &Environment { memory_total, cores, ..Environment::default() })
+    };
+    // 96 MiB that one kernel keeps for itself and the other does not.
+    let gib = 1_u64 << 30;
+    assert_eq!(name(24 * gib - (600 << 20), 2), name(24 * gib - (696 << 20), 2));
+    assert_ne!(name(24 * gib, 2), name(32 * gib, 2));
+    assert_ne!(name(24 * gib, 2), name(24 * gib, 4));
+}
+
 fn plant(root: &Path, file: &str, text: &str) {
     let path = root.join(file);
     fs::create_dir_all(path.parent().expect("parent")).expect("directory");
